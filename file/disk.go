@@ -155,7 +155,7 @@ func (f *File) sweep(temp string, version int) error {
 	return nil
 }
 
-// remove removes a file if it is there.
+// remove removes a file if it exists.
 func remove(path string) error {
 	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -99,8 +99,8 @@ type proc struct {
 	relieves    bool // it will relieve the process in its slot
 	m           *Member
 	gen         uint32 // present generation
-	orders      []any  // from its agent, not handled yet: job.Order, connected, died
-	says        []any  // to its agent: job.Reply, hello, finishedWord or drainedWord
+	orders      []any  // messages from its agent that were not handled yet: job.Order, connected, died
+	says        []any  // messages to its agent: job.Reply, hello, finishedWord or drainedWord
 	agent
 
 	waits   bool // a joiner without its state

@@ -22,9 +22,10 @@ func lost(acts []Action) *Loss {
 	return nil
 }
 
-// A rank whose messages have all been received is not needed any more. Its death is no
-// loss and no reason for a rollback; that of another rank still is.
-func TestARankThatIsThrough(t *testing.T) {
+// The job does not need a rank any more whose messages have all been received. The death
+// of such a rank is no loss and no reason for a rollback. The death of another rank still
+// is.
+func TestDeathOfAFinishedRank(t *testing.T) {
 	h := NewHead(Config{Degrees: []int{1, 1, 1}, Start: true})
 	h.Finished(proc0(1, 0), 1, 0)
 	h.Through(proc0(1, 0), 1, 0)
@@ -162,7 +163,7 @@ func TestReturns(t *testing.T) {
 // A joiner holds no copy, so the head never names its death as the cause of the loss of
 // the last copy. This also holds for a new head that does not know yet that the copies are
 // gone.
-func TestTheLastThatHeldACopy(t *testing.T) {
+func TestLastHolderOfACopy(t *testing.T) {
 	last := job.Endpoint{Process: proc0(1, 0), Incarnation: 1}
 	h, _ := Resume(Config{Degrees: []int{1, 1, 1}, Start: true, Backup: Policy{Every: 2}}, Snapshot{
 		Incarnations: 3, Rolling: true, Complete: 2, Cut: 2, Failures: Failures{Count: 2}, Last: last,

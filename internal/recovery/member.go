@@ -70,7 +70,7 @@ type Step struct {
 	Process job.Process
 	Joined  []job.Peer
 	Set     uint64
-	Oldest  uint64 // of the order, in Leave
+	Oldest  uint64 // from the order; only in Leave
 }
 
 // Order processes an order of the head and returns the replies. points is the number of

@@ -72,8 +72,8 @@ func (c *cluster) replaced(p job.Process) {
 	}
 }
 
-// handOver kills the processes that are relieved. After the decision they never act again:
-// they are in the cut, and no head orders them to leave it.
+// handOver kills the processes that are relieved. Once the decision to relieve them is
+// kept, they never act again: they are in the cut, and no head orders them to leave it.
 func (c *cluster) handOver(joined []Joined) (void []job.Endpoint) {
 	for _, j := range joined {
 		q := c.find(j.Process, j.Incarnation)

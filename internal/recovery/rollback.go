@@ -12,7 +12,7 @@ import (
 type rollback struct {
 	Reason
 	phase  backPhase
-	number uint64 // of the backup, once known
+	number uint64 // number of the backup, once known
 	begun  bool   // some processes have left their old generation
 }
 

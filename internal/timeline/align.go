@@ -126,10 +126,10 @@ func (a *arrows) fastest() map[clockPair]int64 {
 	return took
 }
 
-// align returns an offset for each clock: added to its times it puts them on the axis of
-// the clock of head. The head reads its own clock when a block arrives; heard is, by
-// clock, the least difference between that time and the stamp of the block. Between two
-// clocks the fastest passages in both directions are assumed to take the same time, so
+// align returns an offset for each clock. A time of the clock plus its offset is a time on
+// the axis of the clock of head. The head reads its own clock when a block arrives; heard
+// is, by clock, the least difference between that time and the stamp of the block. Between
+// two clocks the fastest passages in both directions are assumed to take the same time, so
 // that no passage goes back in time. A clock without passages to and from other clocks is
 // placed by heard.
 func align(head string, heard map[string]int64, took map[clockPair]int64) map[string]int64 {

@@ -10,18 +10,18 @@ const (
 	Section       // Number; shared with other replicas
 	Task          // Name is the kernel, Number the section, Tag the task, Worker the one that ran it
 	Wait          // Name is the kernel whose updates a section waits for; without a section, the process waits for messages
-	Sent          // an update to Replica begins to leave; Name is the kernel, Number the section, Tag the task, Bytes
+	Sent          // an update to Replica begins to be sent; Name is the kernel, Number the section, Tag the task, Bytes the size
 	Received      // an update from Replica was received; fields as for Sent
-	Call          // Name is the function of package comm; Rank, Tag and Bytes if it has a peer
-	Message       // a message leaves for Rank.Replica: Context and Number identify it, Tag, Bytes
-	Match         // a receive matches a message of Rank.Replica; fields as for Message
+	Call          // Name is the function of package comm; if the call has a peer, Rank, Tag and Bytes are those of the message
+	Message       // a message is sent to Rank.Replica; Context and Number identify it, Tag and Bytes are its tag and size
+	Match         // a receive matches a message from Rank.Replica; fields as for Message
 	Point         // the process passes safe point Number
 	Cut           // Name is a step of the process at safe point Number
-	State         // a state leaves for Rank.Replica: Name is its purpose, Number its safe point, Bytes
+	State         // a state is sent to Rank.Replica; Name is its purpose, Number its safe point, Bytes its size
 	Join          // a new process receives its state, up to safe point Number
 	Rollback      // the process rolls back to safe point Number
 	Verdict       // this process has learned that Rank.Replica is dead
-	Memory        // Bytes are resident, Number is the size of the heap, Context the bytes of logged messages
+	Memory        // Bytes is the memory in RAM, Number the size of the heap, Context the size of logged messages
 	Death         // the head has declared Rank.Replica dead; Name is the cause
 	Note          // Name is a decision or an observation of the head
 	kinds
@@ -45,7 +45,7 @@ const None = -1
 type Event struct {
 	Kind          Kind
 	Worker        int32
-	Rank, Replica int32 // of the other process
+	Rank, Replica int32 // rank and replica of the other process
 	At, Lasted    int64 // nanoseconds; At is by the clock of the host
 	Name, Place   string
 	Tag           int64

@@ -37,7 +37,7 @@ type File struct {
 	mu      sync.Mutex
 	closed  bool
 	blocks  []told
-	size    int64            // of the kept blocks, in bytes
+	size    int64            // size of the kept blocks, in bytes
 	dropped uint64           // number of events dropped with their blocks
 	lost    uint64           // number of events that the remaining blocks report as lost
 	heard   map[string]int64 // by clock, see align

@@ -54,7 +54,7 @@ type layout struct {
 	p      job.Process
 	number int32
 	pid    int
-	name   string // of the process, for the names of its rows
+	name   string // name of the process, for its rows
 	lanes  map[row]*lane
 }
 

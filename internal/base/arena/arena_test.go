@@ -39,7 +39,7 @@ func pair(t *testing.T) (a, b *Arena) {
 	return open(t, f, Life{0, 1}), open(t, f, Life{1, 1})
 }
 
-func TestWhatOneAllocatesTheOtherCanWrite(t *testing.T) {
+func TestReplicasWriteEachOthersArrays(t *testing.T) {
 	a, b := pair(t)
 	require.Nil(t, a.Find(Life{1, 1}), "the peer has allocated nothing")
 	require.Nil(t, b.Own())

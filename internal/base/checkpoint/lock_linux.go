@@ -15,7 +15,7 @@ import (
 // process, so other threads and files do not affect it. It can change between exclusive
 // and shared without being released.
 func lockFile(f *os.File, alone bool) error {
-	l := unix.Flock_t{Type: unix.F_RDLCK} // of the whole file
+	l := unix.Flock_t{Type: unix.F_RDLCK} // a lock of the whole file
 	if alone {
 		l.Type = unix.F_WRLCK
 	}

@@ -8,8 +8,8 @@ import (
 )
 
 // ErrIrregular means that the name of a file or a set of checkpoints belongs to something
-// else, such as a link, a pipe or a device. It is never followed, read or written, because
-// its creator decides where it leads.
+// else, such as a link, a pipe or a device. Such an entry is never followed, read or
+// written, because its creator decides where it leads.
 var ErrIrregular = errors.New("it is not what a checkpoint is made of")
 
 // openRegular opens a regular file. It does not follow a link, and never waits for the

@@ -30,7 +30,7 @@ func image(t require.TestingT, seed uint64) *checkpoint.Image {
 
 func position(set uint64, rank int) []byte { return fmt.Appendf(nil, "set %d rank %d", set, rank) }
 
-// writeSet writes a set. complete says whether it gets its index.
+// writeSet writes a set. Only a complete set gets its index.
 func writeSet(t *testing.T, dir string, number uint64, job checkpoint.Job, complete bool) {
 	s := checkpoint.Set{Job: job, Number: number, Cut: 10 * number}
 	for rank := range job.Ranks {
@@ -208,7 +208,7 @@ func TestDamagedSets(t *testing.T) {
 
 // Another build of the program may continue from a set. So may a caller that names neither
 // the program nor its arguments.
-func TestWhatMayDiffer(t *testing.T) {
+func TestAllowedDifferences(t *testing.T) {
 	dir := t.TempDir()
 	writeSet(t, dir, 1, ours, true)
 	for _, change := range []func(j *checkpoint.Job){

@@ -56,7 +56,7 @@ func (k Kind) String() string {
 // From sets the image from which variables get their contents when they are added.
 func (s *State) From(im *Image) { s.from = im }
 
-// maxName bounds the names of variables and types in files.
+// maxName bounds the length of names of variables and types in files.
 const maxName = 1 << 12
 
 // Add registers the variable to which x points, and restores its contents if the state is

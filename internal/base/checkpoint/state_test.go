@@ -129,7 +129,7 @@ type failing struct{ err error }
 func (f *failing) MarshalBinary() ([]byte, error) { return []byte{1}, f.err }
 func (f *failing) UnmarshalBinary([]byte) error   { return f.err }
 
-func TestWhatCannotBeRegistered(t *testing.T) {
+func TestRefusedVariables(t *testing.T) {
 	var (
 		taken, number int
 		none          *float64
@@ -198,7 +198,7 @@ func TestStateThatDoesNotFit(t *testing.T) {
 	require.NoError(t, r.Settle(), "settled only once")
 }
 
-func TestOnlyWhatChangedIsSent(t *testing.T) {
+func TestOnlyChangedChunksAreSent(t *testing.T) {
 	const n = 3 * checkpoint.ChunkBytes / 8
 	p := newProgram(1, 1)
 	p.x = make([]float64, n)

@@ -71,7 +71,7 @@ func refuse(err func(a *unix.PerfEventAttr, group int) error) opener {
 	}
 }
 
-func TestWhatIsCounted(t *testing.T) {
+func TestCountedEvents(t *testing.T) {
 	names := []string{"task-clock", "page-faults", "context-switches"}
 	for name, tt := range map[string]struct {
 		open opener

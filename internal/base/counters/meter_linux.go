@@ -18,7 +18,7 @@ import (
 type Meter struct {
 	open     opener
 	counters []Counter
-	sources  []event // of counters, by index
+	sources  []event // sources of counters, by index
 	sets     [][]int // indexes of the counters that perf counts, by set
 	others   []int   // indexes of the counters that getrusage or the clock of the thread provides
 

@@ -15,7 +15,7 @@ func TestAcceptOutlivesALackOfDescriptors(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		says []error
-		want error // of Accept; nil: the connection is accepted
+		want error // result of Accept; nil: the connection is accepted
 	}{
 		{"at once", []error{nil}, nil},
 		{"after a lack", []error{full, full, syscall.ECONNABORTED, syscall.ENOMEM, nil}, nil},

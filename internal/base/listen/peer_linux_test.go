@@ -19,7 +19,7 @@ func TestPeer(t *testing.T) {
 	for _, c := range []struct {
 		name         string
 		serves, asks func(func())
-		served, own  bool // what each end finds about the other
+		served, own  bool // results of each end about the other
 	}{
 		{"own", here, here, true, true},
 		{"a stranger asks", here, theirs, false, true},

@@ -24,7 +24,7 @@ type Section struct {
 	at      *callsite.Site // where it was opened
 	watched []update.Region
 	stale   []stale  // leftovers of tasks of earlier sections
-	bodies  []func() // of the tasks
+	bodies  []func() // bodies of the tasks, in launch order
 	shadow  shadow
 	layouts layouts
 

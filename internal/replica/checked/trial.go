@@ -52,7 +52,7 @@ type Trial struct {
 
 	layouts   layouts
 	leftovers *leftovers
-	released  []withheld // of earlier sections, without their memory
+	released  []withheld // withheld memory of earlier sections, without its contents
 	start     int        // start of the poison of the next region
 	alone     bool       // in some section this replica was alone, so no other had different poison
 }

@@ -221,7 +221,7 @@ func TestDecisionAboutLargeUpdates(t *testing.T) {
 
 // Large updates that were sent also slow down the next sections. So sharing has to gain
 // more than it seems to. Stores have no such effect.
-func TestDecisionAboutWhatComesAfterwards(t *testing.T) {
+func TestDecisionCountsLaterCosts(t *testing.T) {
 	const ms = time.Millisecond
 	for _, tt := range []struct {
 		name         string

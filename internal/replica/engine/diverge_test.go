@@ -47,7 +47,7 @@ func strict(s *job.Setup, _ *Config) { s.Diverge = job.DivergeStrict }
 
 // A replica that finds a difference of hashes reports it to the head at once, with both
 // hashes, because it may die before values are compared.
-func TestKnownDifferenceIsToldAtOnce(t *testing.T) {
+func TestKnownDifferenceIsReportedAtOnce(t *testing.T) {
 	for _, kill := range []string{"", "0.0@task:60", "0.1@task:130", "0.2@task:50", "0.1@section:7"} {
 		with := []setup{strict, flipped(t, "0.1@state:2:9000")}
 		if kill != "" {
@@ -118,7 +118,7 @@ func TestUnstableBytesKeepAKnownDifference(t *testing.T) {
 }
 
 // The head receives no report of a difference in the bytes of MarshalBinary alone.
-func TestUnprovenDifferenceIsNotTold(t *testing.T) {
+func TestUnprovenDifferenceIsNotReported(t *testing.T) {
 	at := verify.Place{Kind: verify.AtSafePoint, Number: 8}
 	for _, c := range []struct {
 		hashes []uint64

@@ -19,7 +19,8 @@ type progress struct {
 	sent    uint64        // messages sent until then, see job.Doing
 }
 
-// counts change whenever the process makes progress.
+// counts are numbers that are compared to find progress: whenever the process makes
+// progress, one of them changes.
 type counts struct {
 	state                                             job.State
 	opened, sections, run, received, points, messages uint64

@@ -57,7 +57,7 @@ func (e *Engine) plead(err error) error {
 		switch {
 		case back:
 			return errBack
-		case fails && errors.Is(err, errStands) && wrong != nil: // err only says that fail has ended a wait of the program
+		case fails && errors.Is(err, errStands) && wrong != nil: // err only means that fail has ended a wait of the program
 			return diverged(wrong)
 		case fails:
 			return err

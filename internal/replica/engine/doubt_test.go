@@ -51,7 +51,7 @@ func TestAWrongMessageStands(t *testing.T) {
 
 // A wrong message is attributed to the incarnation that sent it, even if another process
 // is in its slot by now.
-func TestAWrongMessageIsThatOfALife(t *testing.T) {
+func TestAWrongMessageBelongsToAnIncarnation(t *testing.T) {
 	g := newGroup(t, 3, withBackups)
 	standing(g, func() {})
 	g.run(func(r *replica, p *Program) error {

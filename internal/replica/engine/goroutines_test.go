@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestWhetherTheProgramRuns(t *testing.T) {
+func TestProgramRuns(t *testing.T) {
 	const wait = "github.com/intrahpc/intra/transport.(*Poller).wait(0xc0)\n\t/src/poller.go:160 +0x1\n" +
 		"github.com/intrahpc/intra/comm.(*Comm).recv(0xc0)\n\t/src/p2p.go:80 +0x1\nmain.main.func1(0xc0)\n\t/heat/main.go:10 +0x1\n" +
 		"github.com/intrahpc/intra/internal/replica/engine.(*Engine).run(0xc0)\n\t/src/live.go:90 +0x1\n"

@@ -57,7 +57,7 @@ func (l *holding) holds() int {
 // A section that fails because the job rolls back has released the memory of the program
 // before it returns. The program may overwrite that memory, and a replica that does not
 // know of the rollback would apply its contents as results.
-func TestSectionThatGoesBackReleasesMemory(t *testing.T) {
+func TestSectionReleasesMemoryInARollback(t *testing.T) {
 	peer := job.Process{Replica: 1}
 	link, done := &holding{sent: make(chan struct{})}, make(chan struct{})
 	g := newGroup(t, 2, func(s *job.Setup, c *Config) {

@@ -29,6 +29,6 @@ func TestArriving(t *testing.T) {
 	require.InDelta(t, 0.25, a.share(), 1e-9)
 	a.has(250)
 	require.InDelta(t, 1, a.share(), 1e-9, "the state has grown meanwhile")
-	a.begin(100) // from another donor
+	a.begin(100) // another donor begins
 	require.Zero(t, a.share())
 }

@@ -109,7 +109,7 @@ func TestTornUpdate(t *testing.T) {
 
 // A process that rolls back waits until its memory is no longer used. From then on no
 // update is received into that memory, because it could overwrite the restored state.
-func TestUpdateForAProgramThatGoesBack(t *testing.T) {
+func TestNoUpdateAfterARollbackBegan(t *testing.T) {
 	e, r, s, mem := pair(t, job.ReceiveInPlace)
 	begun := header(e, s, update.KindUpdate, 1, 1)
 	place := r.Begin(begun)
@@ -185,7 +185,7 @@ func TestWordsOfAPeer(t *testing.T) {
 	}
 }
 
-// A process without a slot accepts no messages, and its links end like those of others.
+// A process without a slot accepts no messages, and its links end as usual.
 func TestReceiverOfAJoiner(t *testing.T) {
 	h := &suspicious{setUp: setUp{setup: job.Setup{Degrees: []int{2}, Incarnation: 3, Joiner: true}}}
 	e := New(t.Context(), Config{Head: h})

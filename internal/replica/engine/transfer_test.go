@@ -38,7 +38,7 @@ func (h *replies) Reply(r job.Reply) { h.all = append(h.all, r) }
 
 // Several states may be in progress from one process to another, one after the other or
 // interleaved: for example a backup that is renewed in parallel to the next one.
-func TestStatesThatComeMixed(t *testing.T) {
+func TestInterleavedStates(t *testing.T) {
 	engine := sdr.NewEngine(sdr.Config{Degrees: []int{1}})
 	require.NoError(t, engine.Drain(t.Context(), 1))
 	messages, err := engine.Position()

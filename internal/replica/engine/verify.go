@@ -47,7 +47,7 @@ type sampled struct {
 	results [][]byte          // results of its runs except the last
 	run     verify.Run        // its last run
 	ended   time.Duration     // when its first run ended
-	half    bool              // for both: one of its two events has occurred
+	half    bool              // one of the two events that both counts has occurred
 	buf     []byte
 }
 

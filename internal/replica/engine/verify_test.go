@@ -204,7 +204,7 @@ func convicted(r *replica) (all []job.Process) {
 
 // A replica that never computes the right result reports that it cannot continue, and
 // waits to be killed. The others continue.
-func TestReplicaThatNeverComesToTheRightResult(t *testing.T) {
+func TestReplicaThatNeverComputesTheRightResult(t *testing.T) {
 	flips := []string{"0.2@task:4:9"}
 	for task := range 1 + tries { // flip in each run of that task
 		flips = append(flips, fmt.Sprintf("0.2@task:%d:9", 16+task))
@@ -285,7 +285,7 @@ func TestSampledTasksBesideStores(t *testing.T) {
 // runs the task of another replica that is late. Otherwise the right result would be on
 // one replica and the wrong one on another, and the replica with the right one could be
 // blamed later.
-func TestWhatIsNotComparedIsTheSameOnAllReplicas(t *testing.T) {
+func TestUncomparedResultsAreTheSameOnAllReplicas(t *testing.T) {
 	together := func(s *job.Setup, _ *Config) { s.Together = true }
 	g := newGroup(t, 2, verified(1e-9), share, together).withStores()
 	all := make([][]float64, 2)

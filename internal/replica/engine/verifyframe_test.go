@@ -36,7 +36,7 @@ func transmit(t *testing.T, v *verifier, link *tray, w *verify.Word) (*verify.Wo
 	return parseWord(m, link.frames[0].Payload[0])
 }
 
-func TestWordsAreHeardAsTheyWereSaid(t *testing.T) {
+func TestMessagesAreDecodedAsTheyWereEncoded(t *testing.T) {
 	v, link := saying(t)
 	for name, w := range map[string]verify.Word{
 		"a hash":  {First: []uint64{math.MaxUint64}},

@@ -1,5 +1,5 @@
-// Package outfile decides which replica of a rank writes an output file, what it writes
-// and where.
+// Package outfile decides which replica of a rank writes an output file, which bytes it
+// writes and at which offset.
 //
 // All replicas of a rank make the same calls on a file, and one of them carries out each
 // call: the lowest live one, as the protocol of Once chooses it. A call takes effect on no

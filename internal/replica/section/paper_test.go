@@ -152,7 +152,7 @@ func TestCopyThatCompletesWhileTheTaskRunsIsDropped(t *testing.T) {
 	require.Empty(t, r.sent[0], "the peer has it")
 }
 
-func TestNobodyWaitsForAnUnclaimedTask(t *testing.T) {
+func TestNoReplicaWaitsForAnUnclaimedTask(t *testing.T) {
 	r := enter(t, 0, 2, sched.Adaptive, 4)
 	ran, last := r.runAll(0)
 	require.Equal(t, []int{0, 1, 3, 2}, ran, "own block from the front, then the peer's from its end")

@@ -85,9 +85,9 @@ func TestSnapshotIsNeeded(t *testing.T) {
 	require.Positive(t, wrong)
 }
 
-// TestLostUpdatesMustBeSaid shows that the simulation notices a replica that is not
+// TestLostUpdatesMustBeReported shows that the simulation notices a replica that is not
 // informed of lost updates, because that replica waits forever.
-func TestLostUpdatesMustBeSaid(t *testing.T) {
+func TestLostUpdatesMustBeReported(t *testing.T) {
 	hung, lost := 0, 0
 	for seed := range uint64(1000) {
 		for _, deaf := range []bool{false, true} {

@@ -30,7 +30,7 @@ type Vote struct {
 	Hash    uint64
 }
 
-// Comparison is the state of the comparison at a safe point.
+// Comparison is what is known about the states of all replicas at a safe point.
 type Comparison struct {
 	Outcome Outcome
 	Votes   []Vote

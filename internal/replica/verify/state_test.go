@@ -335,9 +335,9 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestStateThatNeverComes requires that no replica waits for the state of one whose
+// TestStateThatNeverArrives requires that no replica waits for the state of one whose
 // program has returned.
-func TestStateThatNeverComes(t *testing.T) {
+func TestStateThatNeverArrives(t *testing.T) {
 	s := NewStates(1, 2)
 	require.Equal(t, []int{0}, s.Enter(3, 5))
 	s.Finished(0)

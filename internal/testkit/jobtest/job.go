@@ -30,7 +30,7 @@ const goneTime = 10 * time.Second
 // Spec describes a job.
 type Spec struct {
 	Intrarun string   // path of the intrarun command
-	Flags    []string // of intrarun
+	Flags    []string // flags of intrarun
 	Program  []string // the program and its arguments
 
 	Deadline time.Duration // 0: Deadline

@@ -90,7 +90,7 @@ func spec(t *testing.T, program, flags string) jobtest.Spec {
 }
 
 // At the deadline every process reports its waits.
-func TestTheDeadlineSaysWhoWaitsForWhom(t *testing.T) {
+func TestDeadlineReportsWaits(t *testing.T) {
 	for _, c := range []struct {
 		program, flags string
 		says           []string

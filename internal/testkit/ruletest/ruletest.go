@@ -29,7 +29,7 @@ func New(file, name, text, instead string) Rule {
 type Table struct {
 	Root    string // folder of the files, relative to that of the test
 	Rules   []Rule
-	Unshown []Rule // rules that the test does not show to be needed; the table says why
+	Unshown []Rule // rules that the test does not show to be needed; the table gives the reasons
 	Test    string // name of a test of the package
 	Soak    int    // value of INTRA_SOAK for the test
 	Sign    string // matches the output of a failure of the test

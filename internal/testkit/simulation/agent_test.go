@@ -10,7 +10,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// hostLog is the log of the agent of a host, and processLog that of one process.
+// hostLog is the log of the agent of a host, and processLog is the part of one process.
 type (
 	hostLog    = agentlog.Host[head.Event, *process]
 	processLog = agentlog.Process[head.Event, *process]

@@ -27,7 +27,7 @@ type driver struct {
 	member  *recovery.Member
 	slots   recovery.Slots[stateCopy]
 	program *program
-	open    *opened // of the section
+	open    *opened // the open section
 	pending int     // number of frames that refer to the program's memory
 	filling int     // number of updates that are being received into the program's memory
 	retired bool    // the process rolls back: no update is received into the program's memory
@@ -51,7 +51,7 @@ type driver struct {
 type position struct {
 	section  section.Position
 	point    uint64
-	live     map[job.Process]uint32 // for a joiner
+	live     map[job.Process]uint32 // live processes, for a joiner
 	messages []byte
 }
 

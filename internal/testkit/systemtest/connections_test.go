@@ -15,8 +15,8 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/netns"
 )
 
-// cutter destroys the TCP connections between processes of HPCCG on a host, repeatedly,
-// like a router that forgets them. It does not touch those of the agents.
+// cutter repeatedly destroys the TCP connections between processes of HPCCG on a host, as
+// a router does that loses its state. The connections of the agents stay.
 type cutter struct {
 	host *netns.Host
 	cuts int

@@ -248,7 +248,7 @@ func TestWrongMessageBesideAConviction(t *testing.T) {
 // The last replica of its rank reports its received messages before it judges a task by
 // itself, while the ring of a link is full. The link must send even though the waiting
 // goroutine has promised to poll.
-func TestHashesAreToldOverAFullRing(t *testing.T) {
+func TestHashesAreSentOverAFullRing(t *testing.T) {
 	jobtest.NeedMatrix(t, "its job takes half a minute on one processor")
 	flags := strings.Fields("-degrees 3,3,2 -link shm -ring 4K -bind none -spares 1 -backup 3 -sdc sample=40% -seed 545 " +
 		"-fault flip:1.2@message:206 -fault defect:0.2,q=0.05 -kill 0.0@join:ask -kill 0.1@join:ask -kill 0.2@join:ask")

@@ -141,7 +141,7 @@ func TestRightProgramIsNotReported(t *testing.T) {
 
 // With -diverge warn the user gets one warning, and the job continues. With off nothing is
 // compared.
-func TestDivergenceIsOnlyToldOrNot(t *testing.T) {
+func TestDivergenceModes(t *testing.T) {
 	t.Parallel()
 	r := diverge(t, "-n 1 -r 2 -diverge warn", "replica", "400", false)
 	require.Zero(t, r.code, r.stderr)

@@ -20,7 +20,7 @@ import (
 
 // Processes that share the cores of their host record on which processor each one runs, as
 // long as they live.
-func TestProcessesSayWhereTheyRun(t *testing.T) {
+func TestProcessesRecordTheirProcessors(t *testing.T) {
 	cores, err := affinity.Allowed()
 	require.NoError(t, err)
 	if len(cores) < 2 {

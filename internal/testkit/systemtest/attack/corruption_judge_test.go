@@ -138,9 +138,9 @@ func (v *verdict) endsWrong() string {
 	return fmt.Sprintf("exit code %d, though there was a backup to roll back to: %s", v.code, text)
 }
 
-// mayEscape reports whether wrong bits are permitted. This requires that only a share of
-// the tasks is compared. In addition some error must not have been found or repaired, or
-// the process that erred must have been the only one of its rank.
+// mayEscape reports whether wrong bits are permitted. They are if only a share of the
+// tasks is compared, and an error was not found, was not repaired, or occurred in the only
+// process of its rank.
 func (v *verdict) mayEscape(h *history) bool {
 	for _, w := range v.fired() {
 		task := w.what == "" || w.what == job.FlipTask

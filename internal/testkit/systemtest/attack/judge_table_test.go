@@ -131,7 +131,7 @@ func TestJudge(t *testing.T) {
 
 // After a rollback because of an error, the right output follows the earlier, possibly
 // wrong output.
-func TestWhatIsPrintedAgain(t *testing.T) {
+func TestOutputPrintedAgain(t *testing.T) {
 	for rollbacks, want := range map[string]string{"": "{1}\n{2}", "[{}]": "{1}\n{2}", `[{"differed":[1]}]`: "{2}", `[{"convicted":"0.1"}]`: "{2}"} {
 		v := &verdict{}
 		if rollbacks != "" {

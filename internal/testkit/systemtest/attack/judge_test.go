@@ -80,7 +80,7 @@ type verdict struct {
 	code                     int
 	report                   *report // nil: no report
 	stderr                   string
-	bits, want               string // of the output; bits is empty if nothing was printed
+	bits, want               string // bits of the output, and the wanted bits; bits is empty if nothing was printed
 	corrupt                  *corruption
 	escaped                  bool // the bits are wrong, and this is permitted
 }

@@ -42,7 +42,7 @@ func newCluster(t *testing.T, n int) *cluster {
 	return &cluster{netns.Test(t, n), t}
 }
 
-// list formats hosts for -hosts, with slots slots each.
+// list formats hosts for -hosts, each with the given number of slots.
 func (c *cluster) list(slots int, hosts ...int) string {
 	var names []string
 	for _, i := range hosts {

@@ -22,7 +22,7 @@ import (
 // Every survivor is informed of a death, whatever its cause. With INTRA_VERDICTS=N each
 // case runs N times, and the test prints the time from the death until the last survivor
 // was informed.
-func TestEverySurvivorHears(t *testing.T) {
+func TestEverySurvivorIsInformed(t *testing.T) {
 	runs := simseed.Environment(t, "INTRA_VERDICTS", 1)
 	c := newCluster(t, 4)
 	for _, s := range []struct {

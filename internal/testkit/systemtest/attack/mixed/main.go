@@ -36,7 +36,7 @@ func main() {
 // program is the state of one rank.
 type program struct {
 	p       *intra.Process
-	team    *comm.Comm // for random steps, so that their wildcards match no other messages
+	team    *comm.Comm // communicator for random steps, so that their wildcards match no other messages
 	seed    uint64
 	pass    int
 	x, y    []float64
