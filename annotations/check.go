@@ -85,8 +85,8 @@ func (c *kernelCheck) once(class, name string) bool {
 	return true
 }
 
-// starts maps the position of an instruction, which is that of a bracket or a selected name,
-// to the beginning of the expression.
+// starts maps the position of an instruction to the beginning of its expression. The position
+// of an instruction may be that of a bracket or a selected name.
 func starts(decl *ast.FuncDecl) map[token.Pos]token.Pos {
 	m := map[token.Pos]token.Pos{}
 	ast.Inspect(decl, func(n ast.Node) bool {

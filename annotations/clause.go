@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Kind is what a clause promises about the memory that it names.
+// Kind is the promise of a clause about the memory that it names.
 type Kind uint8
 
 // The clauses of a task directive.
@@ -104,8 +104,8 @@ type Clause struct {
 	Items []Item
 }
 
-// Error is a mistake in a directive: its position, and a text that says what is wrong and how
-// to correct it.
+// Error is a mistake in a directive: its position, and a text about the mistake and its
+// correction.
 type Error struct {
 	Pos token.Pos
 	Msg string

@@ -126,7 +126,7 @@ func (c *conflicts) is(e ast.Expr, name string) bool {
 	return ok && c.info.ObjectOf(id) != nil && term(c.info.ObjectOf(id)) == name
 }
 
-// meets judges an access in a later iteration than that of the launch.
+// meets judges an access in a later iteration than the iteration of the launch.
 func (t *turns) meets(r *launched, to *touch) relation {
 	certain := func(how relation, guarded bool) relation {
 		if how == inside && (conditional(r.stack, t.node) || !guarded && conditional(to.stack, t.node)) {

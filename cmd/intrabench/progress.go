@@ -13,8 +13,8 @@ func quietFlag(fs *flag.FlagSet) *bool {
 	return fs.Bool("quiet", false, "print no progress on standard error")
 }
 
-// tellRound prints to standard error which round begins. If what is not empty, it names the
-// measurement.
+// tellRound prints to standard error which round begins. what names the measurement, unless it
+// is empty.
 func tellRound(what string, round, rounds int) {
 	if what != "" {
 		what += ": "

@@ -58,7 +58,7 @@ func status(args []string) int {
 	return show(" status", text)
 }
 
-// show prints the result of a command. The exit code says whether printing succeeded.
+// show prints the result of a command. It returns an exit code for whether printing succeeded.
 func show(command, text string) int {
 	if _, err := fmt.Print(text); err != nil {
 		fmt.Fprintf(os.Stderr, "intrarun%s: %v\n", command, err)

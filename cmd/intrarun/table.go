@@ -22,7 +22,7 @@ type row struct {
 	set      setter
 	needs    []need
 	excludes []clash
-	now      string // for an old spelling: prefix of the argument in -fault
+	now      string // prefix of the argument in -fault, for a flag that is an old spelling
 }
 
 // group is a heading of the help and of the table.

@@ -53,7 +53,7 @@ func number(at func(*options) *int, least, most int, of string) setter {
 	}
 }
 
-// one returns a setter for a word from a list.
+// one returns a setter for one word of a list.
 func one(at func(*options) *string, of ...string) setter {
 	return func(o *options, text string) error {
 		if !slices.Contains(of, text) {

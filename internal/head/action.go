@@ -24,8 +24,8 @@ type Role uint8
 // The roles.
 const (
 	First  Role = iota // started with the job
-	Joiner             // it replaces a dead process; its writes do not count as output before Resume
-	Spare              // it waits for a slot; its writes belong to no rank before Move
+	Joiner             // the process replaces a dead one; its writes do not count as output before Resume
+	Spare              // the process waits for a slot; its writes belong to no rank before Move
 )
 
 // Start starts a process and makes an output for it: the output of its rank or, for a spare,
@@ -136,7 +136,7 @@ type Log struct {
 	Text  string
 }
 
-// Level says at which verbosity a message is printed.
+// Level is the verbosity from which a message is printed.
 type Level uint8
 
 // The levels.

@@ -24,7 +24,7 @@ const FirstHead detect.ID = 1
 // Config describes the job to its head. A successor gets the same, except for Self.
 type Config struct {
 	Degrees []int
-	Nodes   []Node                    // that processes may run on; a job on one host has one
+	Nodes   []Node                    // hosts on which processes may run; a job on one host has one node
 	Of      map[job.Process]detect.ID // the node of each process at the beginning
 	Spares  []detect.ID               // the node of each spare
 
@@ -72,9 +72,9 @@ type Node struct {
 	Listen string // the address where processes listen for links over TCP; "" if they need none
 }
 
-// Checkpoint says where and how often the state of the job is written to files.
+// Checkpoint describes where and how often the state of the job is written to files.
 type Checkpoint struct {
-	Dir   string // as the user named it
+	Dir   string // path as the user wrote it
 	Every uint64 // safe points from one set of files to the next
 }
 

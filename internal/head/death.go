@@ -153,8 +153,8 @@ func (ds *deaths) letGo(m *member, v decision.Verdict) {
 	ds.members.succeeded(m)
 }
 
-// declareAll declares the processes that died together, and then checks what their deaths
-// make possible.
+// declareAll declares the processes that died together, and then checks the consequences of
+// their deaths.
 func (ds *deaths) declareAll(verdicts []job.Verdict) {
 	if len(verdicts) == 0 {
 		return
@@ -213,7 +213,7 @@ func (ds *deaths) unheard(m *member, why Silence, text string) {
 		ds.fence(m, ending{job.CauseFenced, "it cannot join: " + text})
 	case m.hello == nil && why != SilenceEnd:
 		ds.members.refuse(fmt.Sprintf("%v cannot join: %s", m.from.ID, text))
-	case m.hello == nil: // it has exited or will; its agent reports that
+	case m.hello == nil: // the process has exited or will exit; its agent reports that
 		return
 	case why == SilenceNonsense:
 		ds.fence(m, ending{job.CauseFenced, fmt.Sprintf("it sent a malformed message: %s", text)})

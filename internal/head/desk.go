@@ -21,9 +21,9 @@ const (
 	over           // the end is decided or proposed: all processes have to exit
 )
 
-// desk holds what all parts of a head share: the configuration, the kept decisions, the phase
-// and the outcome of the job, the clock, and the actions of the present step. It has no list
-// of processes: callers pass them.
+// desk contains the data that all parts of a head share: the configuration, the kept
+// decisions, the phase and the outcome of the job, the clock, and the actions of the present
+// step. It has no list of processes: callers pass them.
 type desk struct {
 	config    Config
 	state     *decision.State  // the kept entries
@@ -51,7 +51,7 @@ type outcome struct {
 	how  farewell
 }
 
-// farewell says how the head ends the processes when the job has ended.
+// farewell is the way in which the head ends the processes when the job has ended.
 type farewell uint8
 
 const (
@@ -70,7 +70,7 @@ func (k *desk) elapsed() time.Duration {
 	return k.now - k.joinedAt
 }
 
-// detailf logs a detail, for users who want to see everything.
+// detailf logs a detail, for users who request all messages.
 func (k *desk) detailf(format string, args ...any) { k.logf(Detail, format, args...) }
 
 // warnf logs a warning to the user.

@@ -63,7 +63,7 @@ func (j *judge) doubt(m *member, told *job.Doubt) {
 	j.recovery.notify(func(*recovery.Head, time.Duration) []recovery.Action { return j.doubted(rank) })
 }
 
-// decide makes told the dispute that is being decided, and counts it.
+// decide makes the waiting dispute (told) the one that was decided last, and counts it.
 func (d *doubt) decide() {
 	if d.told.Point > d.furthest {
 		d.times, d.furthest = 0, d.told.Point

@@ -124,7 +124,7 @@ func (w *world) checkBorn(a Start) {
 		at = w.state.Spares[a.Process]
 	}
 	if w.reliefs[job.Endpoint{Process: a.Process, Incarnation: a.Incarnation}] {
-		return // it was placed beside the process that it is to relieve
+		return // the process was placed beside the one that it is to relieve
 	}
 	if at.Incarnation < a.Incarnation {
 		w.failf("%+v is started without a kept placement: %+v", a, at)

@@ -56,7 +56,7 @@ type Unheard struct {
 	Text string
 }
 
-// Silence says why the control connection of a process is unusable.
+// Silence is the reason why the control connection of a process is unusable.
 type Silence string
 
 // The causes.

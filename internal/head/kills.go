@@ -14,7 +14,7 @@ import (
 type faults struct {
 	*desk
 	members  *members
-	schedule *schedule // of -fault weibull, nil if there is none
+	schedule *schedule // schedule of -fault weibull; nil if there is none
 }
 
 // armKills sets timers for the kills that are due at a time. Victims detect the other kill

@@ -27,7 +27,7 @@ type member struct {
 	pid     int           // 0 before the process is started
 	hello   *job.Hello    // nil before the process has joined; in a successor, before the agent has repeated its Hello
 	address string        // where it listens for links over TCP
-	native  bool          // it is in MPI_COMM_WORLD
+	native  bool          // the process is in MPI_COMM_WORLD
 	world   *job.World    // its report about MPI_COMM_WORLD; nil before
 	stats   job.Stats     // the latest counts
 	heard   time.Duration // when stats arrived

@@ -91,7 +91,7 @@ func TestTimers(t *testing.T) {
 func TestHostOfAJoiner(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		slots []int // of hosts 2, 3, 4 …
+		slots []int // free slots of hosts 2, 3, 4 …
 		lost  []detect.ID
 		cause job.Cause
 		want  detect.ID
@@ -137,7 +137,7 @@ func TestHostOfAJoiner(t *testing.T) {
 func TestSpareForASlot(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		nodes  []detect.ID // of the spares
+		nodes  []detect.ID // nodes of the spares
 		ending int         // index of the spare that is about to be killed; -1: none
 		want   int
 	}{

@@ -74,10 +74,10 @@ func (ms *members) lived(p job.Process, incarnation uint32) bool {
 	return slices.ContainsFunc(ms.state.Replaced, func(r decision.Replaced) bool { return r.Process == p && r.Incarnation == incarnation })
 }
 
-// lifeOf returns the incarnation of the process in slot p whose frames carry the
-// incarnation frames. Frames carry the process's own incarnation, or after a rollback that
-// of the rollback. Processes and rollbacks are numbered in one sequence, so the process is
-// the latest one in the slot that is not newer than frames.
+// lifeOf returns the incarnation of a process in slot p. frames is the incarnation in the
+// process's frames: its own one or, after a rollback, the number of the rollback. Processes
+// and rollbacks are numbered in one sequence. So the process is the latest one in the slot
+// that is not newer than frames.
 func (ms *members) lifeOf(p job.Process, frames uint32) (own uint32) {
 	for _, m := range ms.all {
 		if m.process == p && m.incarnation <= frames && !m.relieves {
@@ -143,8 +143,8 @@ func (ms *members) conclude(v decision.Verdict) {
 	}
 }
 
-// lose ends the job because of the verdict on a rank's last replica. more says why the rank
-// cannot be restored.
+// lose ends the job because of the verdict on a rank's last replica. more is the reason why
+// the rank cannot be restored.
 func (ms *members) lose(v decision.Verdict, more string) {
 	rank, code := v.Process.Rank, exitBy(v)
 	var others []string

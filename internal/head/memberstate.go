@@ -13,16 +13,16 @@ type memberState uint8
 const (
 	chosen    memberState = iota // its slot is being decided
 	starting                     // its agent was ordered to start it
-	joined                       // it has authenticated itself, and waits for its slot
+	joined                       // the process has authenticated itself, and waits for its slot
 	waiting                      // a spare that can get a slot
 	promised                     // a spare whose slot is being decided
 	arriving                     // has its slot, and waits for its state
 	running                      // has its slot and its state
 	finished                     // its program has returned
 	dismissed                    // the job no longer needs the process; it was released or killed
-	gone                         // it has exited, and its verdict is being decided
-	dead                         // it was declared dead
-	ended                        // it has exited, and needs no verdict
+	gone                         // the process has exited, and its verdict is being decided
+	dead                         // the process was declared dead
+	ended                        // the process has exited, and needs no verdict
 )
 
 func (s memberState) String() string {

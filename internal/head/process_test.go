@@ -11,8 +11,8 @@ import (
 )
 
 // proc is a process. Package recovery contains its side of the protocols. Its program runs
-// from safe point to safe point, each rank at most one behind the others, and writes a line at
-// each.
+// from safe point to safe point, and writes a line at each. No rank is more than one safe
+// point behind another.
 type proc struct {
 	agent       *agent
 	from        From

@@ -280,9 +280,9 @@ func (pl *plan) sayLost(m *member) {
 	}
 }
 
-// expendable returns p or q, which are the last replicas of their ranks: the one whose death
-// the job can survive by a rollback. It prefers the higher one, and returns nil if the job
-// survives neither death.
+// expendable chooses between p and q, which are the last replicas of their ranks. It returns
+// one whose death the job can survive by a rollback, preferably the higher one. It returns nil
+// if the job survives neither death.
 func (pl *plan) expendable(p, q *member) *member {
 	if pl.recovery.decides == nil || pl.recovery.keeping || p.process.Rank == q.process.Rank {
 		return nil

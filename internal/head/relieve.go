@@ -33,8 +33,8 @@ func (ms *members) relieve(p job.Process, incarnation uint32) {
 	ms.choose(m)
 }
 
-// succeeded gives the slot of the dead process m to the process that was to relieve m, if the
-// decisions say so.
+// succeeded handles the death of m. If a process was to relieve m, and the decisions give it
+// the slot, it gets the slot of m.
 func (ms *members) succeeded(m *member) {
 	at := ms.state.Places[m.process]
 	if at.Incarnation == m.incarnation || m.relieves {

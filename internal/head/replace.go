@@ -72,8 +72,8 @@ func (ms *members) settleOn(p job.Process, old *member) (detect.ID, error) {
 	return old.from.Node, nil
 }
 
-// elsewhere returns a host other than that of old with a free slot, without another replica of
-// the rank if possible. It returns nil if there is none.
+// elsewhere returns another host than old's with a free slot, without another replica of the
+// rank if possible. It returns nil if there is none.
 func (ms *members) elsewhere(p job.Process, old *member) (best *Node) {
 	used, together := make(map[detect.ID]int), make(map[detect.ID]bool)
 	for _, o := range ms.all {

@@ -30,10 +30,10 @@ type Resync struct {
 // Resynced is one process that an agent has started.
 type Resynced struct {
 	ID          job.Process
-	Incarnation uint32 // as in From
+	Incarnation uint32 // see From
 	PID         int
-	Joined      bool   // it has authenticated itself
-	Begun       bool   // it has received job.KindStart
+	Joined      bool   // the process has authenticated itself
+	Begun       bool   // the process has received job.KindStart
 	Voiced      bool   // its writes are output: it started with the job, or its agent has received Resume
 	Generation  uint32 // generation of the last Resume that its agent has received
 	Freed       bool   // the process has received job.KindRelease, and exits

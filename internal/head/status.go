@@ -8,8 +8,8 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// recently bounds the age of a report of what a process does. An older report does not count.
-// A process reports four times a second.
+// recently bounds the age of a process's report of its activity. An older report does not
+// count. A process reports four times a second.
 const recently = time.Second
 
 // Status returns the activity of each process, from the reports that this head has

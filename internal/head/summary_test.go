@@ -230,7 +230,7 @@ func TestDeadlines(t *testing.T) {
 	require.False(t, ok)
 }
 
-// The head survives a clock that goes back.
+// The head survives a clock that is set back.
 func TestClockStepsBack(t *testing.T) {
 	s := begun(t, "degrees=2")
 	s.commands("pass 10s")

@@ -62,7 +62,7 @@ type Job struct {
 
 // Links configures the links between processes.
 type Links struct {
-	Kind string // of the links within a host: job.LinkSHM, LinkUnix or LinkTCP
+	Kind string // kind of the links within a host: job.LinkSHM, LinkUnix or LinkTCP
 	Ring int    // size of a shared-memory ring in bytes
 	MPI  bool   // links between the first processes use the MPI library of the launcher
 	// MPIBetween restricts MPI to links between hosts. Links within a host are then of the
@@ -71,7 +71,7 @@ type Links struct {
 	Limit      float64 // bandwidth of a link in bytes per second; 0: unlimited
 }
 
-// Stuck configures what happens when processes deadlock.
+// Stuck configures the reaction to a deadlock.
 type Stuck struct {
 	After time.Duration // how long the processes must have made no progress; 0: deadlocks are not detected
 	Abort bool          // end the job; otherwise only warn the user
@@ -89,7 +89,7 @@ const DefaultEndless = time.Minute
 type Config struct {
 	Job
 	Program []string      // name and arguments; a Go package is built first
-	Bind    affinity.Mode // which cores each process is bound to; "": all
+	Bind    affinity.Mode // cores to which each process is bound; "": all
 
 	// Watchdog is the command that calls watchdog.Run if watchdog.Variable is in
 	// its environment. Without a watchdog, processes that wrapper scripts have
@@ -152,7 +152,7 @@ func (c *Config) validate() error {
 }
 
 // listenAt returns the address at which the processes of a host listen for links over TCP. It
-// returns "" if they need none. address is that of the host.
+// returns "" if they need none. address is the address of the host.
 func (j *Job) listenAt(address string) string {
 	if j.Links.Kind == job.LinkTCP || j.Placement != nil && len(j.Placement.Hosts) > 1 {
 		return net.JoinHostPort(address, "0")

@@ -234,9 +234,9 @@ func (d *driver) carryOut(a head.Action) {
 	}
 }
 
-// publish completes a set of files. From then on, if intrarun is killed and no
-// other head can follow, the watchdog's last words tell the user how to restart
-// from the set.
+// publish completes a set of files. From then on, the watchdog's last words inform the user
+// how to restart from the set. It writes them if intrarun is killed and no other head can
+// follow.
 func (d *driver) publish(a head.Publish) {
 	err := d.folder.hold(a.Dir)
 	if err == nil {

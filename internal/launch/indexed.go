@@ -34,8 +34,8 @@ func ServeIndexed(ctx context.Context, c Config) error {
 	return agentd.ServeJob(ctx, x.Bootstrap(c.TLS), agentd.Config{Watchdog: c.Watchdog, Leave: c.Signals, Takeover: takeOver})
 }
 
-// Launched returns the place that a process has in an indexed job which a launcher has
-// started. address is the one at which agents reach the head, "" for any.
+// Launched returns the role of a process in an indexed job that a launcher has started.
+// address is the one at which agents reach the head, "" for any.
 func Launched(ctx context.Context, p *launcher.Process, address string) (*spawn.Indexed, error) {
 	if p.Rank > 0 {
 		return spawn.Launched(ctx, p, nil, nil)

@@ -86,8 +86,8 @@ func (o *reporter) Output(of agentwire.Name, s output.Stream, b []byte) {
 	if p := o.outputs.get(o.from(of)); p != nil { // nil: only a lost head knew the process
 		p.Write(s, b)
 		if text := p.Rank().Difference(); text != "" && o.outputs.news(p.Rank()) {
-			// In this goroutine, tell could deadlock: it waits for the head, which may wait
-			// for the caller.
+			// tell waits for the head, which may wait for this goroutine, so tell runs in
+			// another one.
 			go o.tell(head.Differs{Rank: of.ID.Rank, Text: text})
 		}
 	}

@@ -40,8 +40,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// beAgent runs the agent of a host. If the name of the host is that of a fault, the agent has
-// that fault.
+// beAgent runs the agent of a host. If the host has the name of a fault, the agent has that
+// fault.
 func beAgent(host string) int {
 	switch host {
 	case "mute":

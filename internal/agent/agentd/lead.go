@@ -11,7 +11,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Lead holds what an agent needs to act as the head after its election.
+// Lead contains the data that an agent needs to act as the head after its election.
 type Lead struct {
 	Term    uint64
 	State   *decision.State // the decisions so far

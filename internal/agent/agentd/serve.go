@@ -66,8 +66,8 @@ func ServeJob(ctx context.Context, s *spawn.Bootstrap, c Config) error {
 	}
 	m := agentwire.NewConn(conn)
 	defer m.Close()
-	// Starting the others comes after connect: an agent that cannot reach the head starts no
-	// other agents.
+	// The agent starts other agents only after it has connected to the head: if it cannot, it
+	// must not start any.
 	b := spawn.Start(s, w, func(n spawn.News) { m.SendJSON(agentwire.KindNews, agentwire.Name{}, n) })
 	defer b.Close()
 	n, err := newNode(s, w, c.Takeover)

@@ -23,8 +23,8 @@ type StartPlan struct {
 
 // Readiness is the agent's answer. The agent sends it again when it has received the program.
 type Readiness struct {
-	Address  string `json:"address"`  // of this host, as the head sees it
-	Port     int    `json:"port"`     // of the socket for beats
+	Address  string `json:"address"`  // address of this host, as the head sees it
+	Port     int    `json:"port"`     // port of the socket for beats
 	Takeover int    `json:"takeover"` // the port on which it listens if it becomes the head
 	Lacks    bool   `json:"lacks"`    // the head has to send the program
 	Error    string `json:"error,omitempty"`
@@ -51,7 +51,7 @@ type NodeConfig struct {
 // far. The first head makes it, and every agent has it.
 type TakeoverInfo struct {
 	Job       json.RawMessage       `json:"config"`    // configuration of the head
-	Hosts     []job.Host            `json:"hosts"`     // of the agents, in the order of their nodes
+	Hosts     []job.Host            `json:"hosts"`     // hosts of the agents, in the order of their nodes
 	Addresses map[arbiter.ID]string `json:"addresses"` // the addresses of each agent as the head
 	Output    string                `json:"output"`    // prefix of the files for output; "": output goes to the agent's own standard output
 }

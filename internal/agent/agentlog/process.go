@@ -85,7 +85,7 @@ func (p *Process[S, X]) Say(m *job.Message, now time.Duration) {
 			return
 		}
 	case job.KindReply:
-		if m.Reply.Kind == job.ReplyReady { // after a rollback the program has not returned
+		if m.Reply.Kind == job.ReplyReady { // a rollback restarts the program, so its earlier end does not count
 			p.drop(func(old *entry[S]) bool { return old.is(job.KindFinish, job.KindDrained) })
 		}
 		p.numbered++

@@ -9,7 +9,7 @@ import (
 // replies holds exactly those replies of a process about recovery that a new head needs. T
 // identifies a reply to the agent.
 type replies[T any] struct {
-	generation uint32   // of the last rollback order
+	generation uint32   // generation of the last rollback order
 	complete   uint64   // number of the last complete backup
 	older      []uint64 // earlier complete backups that are still kept
 	all        []reply[T]

@@ -150,7 +150,8 @@ func findOther(pid int) (*net.UnixConn, error) {
 	return nil, unix.ECONNREFUSED
 }
 
-// name is a socket's name that looks like that of a job. Any user may have made it.
+// name is the name of a socket, in the form of a job's name. Any user may have made the
+// socket.
 type name struct {
 	pid int // process ID in the name
 	at  *net.UnixAddr

@@ -18,8 +18,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Times between two looks at the folder, and between two refreshes of the file system; and the
-// longest time from the last word until the folder is removed.
+// Intervals between two looks at the folder, and between two refreshes of the file system. The
+// third is the longest time from the last word until the folder is removed.
 const (
 	lookAgain    = 20 * time.Millisecond
 	refreshAgain = time.Second

@@ -192,7 +192,8 @@ func (t table) patience(self int) time.Duration {
 	return min(max(2*t[t.began(self)].age, leastPatience), mostPatience)
 }
 
-// says describes the variables by which this process seems to be one of the launcher's.
+// says returns a text about the variables by which this process seems to be one of the
+// launcher's.
 func (p *Process) says() string {
 	return fmt.Sprintf("%s=%d and %s=%d are those of %s", p.rankName, p.Rank, p.sizeName, p.Size, p.Launcher)
 }

@@ -118,7 +118,7 @@ func TestStrangersCannotBorrow(t *testing.T) {
 	require.ErrorContains(t, <-done, "the other end belongs to another user")
 }
 
-// open makes a folder in which every user may make others, like /tmp.
+// open makes a folder in which every user may make folders, like /tmp.
 func open(t *testing.T) string {
 	dir, err := os.MkdirTemp("", "open-") // the folder of the test is for this user only
 	require.NoError(t, err)
@@ -173,8 +173,8 @@ func TestFoldersOfStrangersAreRefused(t *testing.T) {
 	}
 }
 
-// In a folder of this user there may be files of another user, if the folder was open to
-// others before.
+// A folder of this user may contain files of another user, if the folder was open to other
+// users before.
 func TestFilesOfStrangersAreRefused(t *testing.T) {
 	for _, name := range []string{"1", allWords} {
 		dir := filepath.Join(open(t), ".intra-meet")

@@ -1,7 +1,7 @@
 package launcher
 
-// spares tells whether a launcher spares its other processes when one of them dies. The loss
-// of a host also ends that host's agent, which is one of these processes.
+// spares is the launcher's behaviour when one of its processes dies: whether it lets the
+// others run. The loss of a host also ends that host's agent, which is one of these processes.
 type spares uint8
 
 const (

@@ -30,7 +30,7 @@ type printed struct {
 type printedLine struct {
 	known      bool   // the hash is known, since the line was written in one piece
 	by         int    // the replica that wrote the line
-	generation uint32 // of the process that wrote it
+	generation uint32 // generation of the process that wrote it
 	hash       uint64
 	start      string
 }

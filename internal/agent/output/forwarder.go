@@ -137,7 +137,7 @@ func (f *forwarder) speaker() *lines {
 	return nil
 }
 
-// flush emits what can be emitted now. The caller holds mu.
+// flush emits all lines that can be emitted now. The caller holds mu.
 func (f *forwarder) flush() {
 	l := f.speaker()
 	if l == nil {

@@ -27,7 +27,7 @@ type Process struct {
 	said  []byte // standard error of the process while muted
 }
 
-// maxSaid bounds what is kept of the standard error of a muted process.
+// maxSaid bounds the part of a muted process's standard error that is kept.
 const maxSaid = 64 << 10
 
 // Position is a position in the output of a process. For each stream it contains the amount

@@ -15,7 +15,7 @@ import (
 type Bootstrap struct {
 	Version   int        `json:"version"`
 	Secret    job.Secret `json:"secret"`
-	Name      string     `json:"name"`      // of its host
+	Name      string     `json:"name"`      // name of the agent's host
 	Addresses []string   `json:"addresses"` // addresses of the head; one of them is reachable
 	TLS       bool       `json:"tls"`
 	// Patience bounds how long the agent tries to connect.

@@ -19,7 +19,7 @@ type Plan struct {
 	Ring int    `json:"ring,omitempty"` // size of a shared-memory ring in bytes
 
 	Bind      affinity.Mode `json:"bind,omitempty"`   // "": not bound
-	Processes []job.Process `json:"processes"`        // of this host, in order
+	Processes []job.Process `json:"processes"`        // processes of this host, in order
 	Clones    []job.Clone   `json:"clones,omitempty"` // processes that a tool starts
 }
 

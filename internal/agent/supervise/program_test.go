@@ -121,7 +121,7 @@ func TestProgramsWithoutACopy(t *testing.T) {
 }
 
 // If a program could not be copied and has changed, no process is started from it, and the
-// error says so.
+// error gives that reason.
 func TestChangedProgramWithoutACopy(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "program")
 	place(t, path, executable(t, "true"))

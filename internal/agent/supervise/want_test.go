@@ -41,8 +41,8 @@ func told(t *testing.T, c *job.Conn, peer job.Endpoint) (text string, end bool) 
 	return m.Text, len(files) == 1
 }
 
-// nothing checks that no further message about a link waits: the next message is the one that
-// nothing sends.
+// nothing checks that no further message about a link waits. It sends a message, and expects
+// that one next.
 func nothing(t *testing.T, a *Agent, c *child, conn *job.Conn) {
 	t.Helper()
 	a.Send(c.process, &job.Message{Kind: job.KindRelease})

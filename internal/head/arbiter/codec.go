@@ -118,7 +118,7 @@ func (c *cursor) take(n uint64) []byte {
 	return b
 }
 
-// decodeMessage reads what encode has written, and checks it. It does not keep b.
+// decodeMessage decodes the result of encode, and checks it. It does not keep b.
 func decodeMessage(b []byte) (*Message, error) {
 	c := &cursor{b: b}
 	m := &Message{

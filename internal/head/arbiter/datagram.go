@@ -83,7 +83,7 @@ type opener struct {
 	senders map[ID]*sender
 }
 
-// sender holds what has been received from one node.
+// sender contains the messages received from one node.
 type sender struct {
 	highest uint64 // counter
 	window  uint64 // bit i: counter highest-i has been received

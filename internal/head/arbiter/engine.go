@@ -59,7 +59,7 @@ type Config struct {
 	Roster []Peer
 	Secret job.Secret
 	Timing Timing
-	Word   *lease.Word // of this host's processes; nil if there are none
+	Word   *lease.Word // lease of this host's processes; nil if the host has none
 	// Renewed, if not nil, is called with each new end of this host's lease. It is called with
 	// 0 when the lease is over forever. It must not block.
 	Renewed func(until time.Duration)

@@ -54,7 +54,7 @@ func (n *Node) stand(now time.Duration) {
 	n.log.campaign()
 }
 
-// rank returns the position of this member among those that may succeed the head.
+// rank returns the position of this member in the list of possible successors of the head.
 func (n *Node) rank() (rank int) {
 	head := n.leader
 	if n.term == 0 {
@@ -174,7 +174,7 @@ func (n *Node) isLost(id ID) bool {
 	return lost
 }
 
-// sightings returns what this node has seen of all nodes except the receiver.
+// sightings returns this node's sightings of all nodes except the receiver.
 func (n *Node) sightings(to ID, now time.Duration) []detect.Sighting {
 	all := make([]detect.Sighting, 0, len(n.order))
 	for _, id := range n.order {

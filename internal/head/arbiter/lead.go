@@ -162,8 +162,8 @@ func (n *Node) judge(now time.Duration) {
 	n.drain(now)
 }
 
-// testimonies collects the sightings of a node by its other observers, except those that this
-// node suspects too. unheard counts the observers without a recent report.
+// testimonies collects the sightings of a node by its other observers. It omits observers that
+// this node suspects, too. unheard counts the observers without a recent report.
 func (n *Node) testimonies(id ID, now time.Duration) (all []detect.Testimony, unheard int) {
 	for _, o := range n.order {
 		if n.isLost(o) || !n.meet(o, id) {

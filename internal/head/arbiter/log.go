@@ -20,8 +20,8 @@ type replica struct {
 	node    *raft.RawNode
 	storage *raft.MemoryStorage
 	state   *decision.State
-	index   uint64 // of the last entry applied
-	term    uint64 // of that entry
+	index   uint64 // index of the last applied entry
+	term    uint64 // term of the last applied entry
 	ticks   int
 	keep    uint64 // number of entries kept for members that are behind
 	broken  error
@@ -215,7 +215,7 @@ func (r *replica) applyMembership(e decision.Entry) error {
 	return nil
 }
 
-// restore replaces the state by that of a snapshot.
+// restore replaces the state by the state in a snapshot.
 func (r *replica) restore(s *raftpb.Snapshot) error {
 	state, err := decision.Restore(s.GetData())
 	if err != nil {

@@ -38,7 +38,7 @@ type Message struct {
 	// To lacks.
 	Epoch    uint64
 	Verdicts []job.Verdict
-	// Lost says why To was declared lost. It is empty if To was not.
+	// Lost is the reason why To was declared lost. It is empty if To was not.
 	Lost string
 
 	// Changes is the number of changes of the members that the sender knows. If To knows

@@ -9,8 +9,8 @@ import (
 	"github.com/intrahpc/intra/internal/head/decision"
 )
 
-// TestCondemnedNodeGetsNoLease checks a node whose loss is proposed and not committed: it may be heard again,
-// but gets no lease.
+// TestCondemnedNodeGetsNoLease checks a node whose loss is proposed and not committed: it gets
+// no lease, even if its beats arrive again.
 func TestCondemnedNodeGetsNoLease(t *testing.T) {
 	c := newCluster(1, 3, 1, DefaultTiming)
 	require.NoError(t, c.run(2*time.Second))

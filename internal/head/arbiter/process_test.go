@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// told collects the output of a node of the test, line by line.
+// told collects the output of a test node, line by line.
 type told struct {
 	Port    int
 	What    string
@@ -191,8 +191,8 @@ func startAt(t *testing.T, addresses []string, command func(i int) *exec.Cmd) []
 	return all
 }
 
-// TestKill kills the process of an agent, and then that of the head. Every survivor learns of
-// both losses, in the same order.
+// TestKill kills the process of an agent, and then the process of the head. Every survivor
+// learns of both losses, in the same order.
 func TestKill(t *testing.T) {
 	nodes := startProcesses(t, 5)
 	kill := func(id ID) time.Duration {

@@ -43,9 +43,9 @@ func checkRoster(roster []Peer) error {
 	return nil
 }
 
-// Plan chooses the members: the head, and two agents on hosts other than the head's and each
-// other's. With fewer than three hosts the head is the only member, and its loss ends the job.
-// The text tells the user which of these cases holds.
+// Plan chooses the members: the head, and two agents on two further hosts. With fewer than
+// three hosts the head is the only member, and its loss ends the job. The text informs the
+// user which of these cases holds.
 func Plan(roster []Peer) (members []ID, text string) {
 	if len(roster) == 0 {
 		return nil, ""

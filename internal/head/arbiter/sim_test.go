@@ -14,8 +14,8 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/simseed"
 )
 
-// inTime bounds the true time until a lost host is found, also that of the head, on machines
-// and networks that are not late.
+// inTime bounds the true time until a lost host is detected, including that of the head, on
+// machines and networks that are not late.
 const inTime = time.Second
 
 // schedule runs one random schedule with one fault. It returns the cluster and
@@ -75,7 +75,7 @@ func (c *cluster) fault(at time.Duration) (lost []ID) {
 		if !forever {
 			c.at(heal, c.heal)
 		}
-	case 3, 4: // one node hears no other, or no other hears it
+	case 3, 4: // one node receives from no other, or no other receives from it
 		c.excused[victim] = true
 		c.at(at, func() {
 			for _, id := range c.ids {

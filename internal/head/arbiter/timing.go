@@ -26,7 +26,7 @@ type Timing struct {
 	Join time.Duration
 }
 
-// DefaultTiming detects the loss of a host, also that of the head, within a second. Observers
+// DefaultTiming detects the loss of a host within a second, also of the head's host. Observers
 // suspect the host 0.65 s after the last round trip. A few beats later all of them have
 // reported that. By then the host's lease and its margin are over.
 var DefaultTiming = Timing{

@@ -13,7 +13,7 @@ import (
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
-// Kind names what an entry decides.
+// Kind is the kind of a decision.
 type Kind string
 
 // The decisions.

@@ -14,7 +14,7 @@ type Replaced struct {
 	Incarnation uint32        `json:"incarnation"`
 	Node        detect.ID     `json:"node"`
 	Donor       job.Process   `json:"donor"`
-	Number      uint64        `json:"number"` // of the safe point where it joined
+	Number      uint64        `json:"number"` // number of the safe point where it joined
 	Bytes       int64         `json:"bytes,omitempty"`
 	Generation  uint32        `json:"generation,omitempty"` // the generation in which it became live
 	At          time.Duration `json:"at"`

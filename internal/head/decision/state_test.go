@@ -149,8 +149,8 @@ func TestFinishing(t *testing.T) {
 	require.Equal(t, "first 3", fmt.Sprint(s.Text, " ", s.Code))
 }
 
-// A verdict says whether the rank is still needed. A finished rank whose messages have all
-// arrived is not.
+// A verdict contains whether the rank is still needed. A finished rank is not needed once all
+// its messages have arrived.
 func TestVerdictsOnFinishedRanks(t *testing.T) {
 	s := placed(t)
 	s.Apply(finish(at(0, 0), 1))

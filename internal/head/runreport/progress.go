@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Progress counts what a job has completed.
+// Progress counts the completed work of a job.
 type Progress struct {
-	Sections, Points int64 // of the process with the most progress
+	Sections, Points int64 // counts of the process with the most progress
 	Done, Total      int64 // steps that the program reports, in the rank with the least progress; Total 0: the program has reported no total
 }
 

@@ -36,7 +36,7 @@ type Drain struct {
 	Process *job.Process `json:"process,omitempty"` // the process, unless a whole host was to leave
 	Reason  string       `json:"reason"`            // who requested it, and why
 	Ranks   []int        `json:"ranks"`             // ranks whose processes have moved
-	Bytes   int64        `json:"bytes"`             // size of their states
+	Bytes   int64        `json:"bytes"`             // size of the states that have moved
 	Stall   float64      `json:"stall_ms"`          // how long the program was stopped for the moves, from the arrival of the last process in the cut, in milliseconds
 	Seconds float64      `json:"seconds"`           // time from the notice until no process was left; 0 if some were left
 }

@@ -42,7 +42,7 @@ type ProcessStatus struct {
 	What        string      `json:"what"` // the activity in words, set by Describe
 }
 
-// Describe sets What of each process.
+// Describe sets the field What of each process.
 func (s *Status) Describe() {
 	s.Processes = slices.Clone(s.Processes)
 	for i := range s.Processes {

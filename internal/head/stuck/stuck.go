@@ -52,7 +52,7 @@ func (d *Deadlock) String() string {
 	return fmt.Sprintf("%s; %d other processes wait for these", d.Cycle(), d.Others)
 }
 
-// Cycle is like String, without Others.
+// Cycle returns the text of String, without the processes counted in Others.
 func (d *Deadlock) Cycle() string {
 	var b strings.Builder
 	b.WriteString("deadlock: ")
@@ -113,7 +113,7 @@ func (p *Process) blocked(after time.Duration) bool {
 		!slices.ContainsFunc(d.Waits, func(w job.Wait) bool { return w.Moving })
 }
 
-// graph holds which process waits for which others.
+// graph records for each process the processes for which it waits.
 type graph struct {
 	all  []Process
 	live []bool        // by index in all: the process may go on

@@ -97,8 +97,8 @@ func (a *Address) On(host string) *Address {
 	return &b
 }
 
-// URL returns the URL of the page. If the page is served on all addresses, reached is the one
-// to use; "" means the name of this host.
+// URL returns the URL of the page. reached is the host name or address to use if the page is
+// served on all addresses; "" means the name of this host.
 func (a *Address) URL(reached string) string {
 	host, port := a.split()
 	if a.everywhere() {

@@ -71,7 +71,7 @@ type Sample struct {
 	States string  `json:"states"`
 }
 
-// Model computes what the page of a job shows. The zero Model has no data.
+// Model computes the content of a job's page. The zero Model has no data.
 type Model struct {
 	Frame   Frame
 	History []Sample // up to Samples; the last one is that of Frame

@@ -78,7 +78,7 @@ func copyFirst(x, w []float64) {
 	slices.Sort(w)
 }
 
-// prefix reads what the turn before has written.
+// prefix reads the element that the previous iteration has written.
 //
 //intra:task in(x) out(w)
 func prefix(x, w []float64) {
@@ -222,7 +222,7 @@ func firstTurn(x [][]float64, w []float64) {
 	}
 }
 
-// rows cuts what it writes into rows.
+// rows writes a slice that it cuts into rows.
 //
 //intra:task in(x, n) out(w)
 func rows(x, w []float64, n int) {
@@ -269,5 +269,5 @@ func raw(x, w []float64) {
 	w[0] = *p
 }
 
-// the intra package does this and that; intra: the word alone is no directive.
+// This comment contains the word intra and a colon (intra:), and is no directive.
 func plain() {}

@@ -20,7 +20,7 @@ func double(x, y []float64) {
 	}
 }
 
-// sums adds up what its goroutines have found, in a fixed order.
+// sums adds the results of its goroutines in a fixed order.
 //
 //intra:task in(x) reduce(+: sum)
 func sums(x []float64) (sum float64) {

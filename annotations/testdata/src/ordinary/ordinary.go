@@ -265,7 +265,7 @@ func pingPong(x, y, tmp []float64, k int) {
 	copy(y, p)
 }
 
-// The copy is written, not what is in in.
+// The kernel writes a copy, and not the parameter in the clause in.
 //
 //intra:task in(x, dirty) out(y)
 func copied(x, y []float64, dirty bool) {

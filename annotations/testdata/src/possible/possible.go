@@ -19,7 +19,7 @@ func many(f func(a, b, c, d []float64), a, b, c, d []float64) {
 	f(a, b, c, d)
 }
 
-// The call of an iterator has no place of its own in the source: that of the loop counts.
+// The call of an iterator has no position of its own in the source: that of the loop counts.
 //
 //intra:task in(pairs, x) inout(y) // want `task iterated may write x through the function value of type .* at possible.go:26, into which the analysis does not look, but x is in in \(possible.go:26\)`
 func iterated(pairs func(x, y []float64) func(func(*float64, float64) bool), x, y []float64) {

@@ -13,7 +13,7 @@ import (
 // Options sets the amount of work.
 type Options struct {
 	Rounds int           // how often each loss happens,
-	Runs   int           // and number of runs without a loss
+	Runs   int           // number of runs without a loss
 	Time   time.Duration // approximate time of a run without a loss
 	Rarer  int           // factor by which the interval of beats is longer in every second run without a loss
 	Before func(what string)
@@ -46,11 +46,11 @@ type Loss struct {
 type Work struct {
 	Outcome
 	// WatchCPU is the CPU time of the coordinator, the agents and their watchdogs. JobCPU is
-	// that of the processes of the job. Both are in seconds per second.
+	// the CPU time of the processes of the job. Both are in seconds per second.
 	WatchCPU float64 `json:"watch_cpu"`
 	JobCPU   float64 `json:"job_cpu"`
 
-	Datagrams float64 `json:"datagrams"` // per second, of all hosts together
+	Datagrams float64 `json:"datagrams"` // datagrams per second, of all hosts together
 	Bytes     float64 `json:"bytes"`     // bytes of their frames, per second
 }
 

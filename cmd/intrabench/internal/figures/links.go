@@ -44,7 +44,7 @@ func taskSamples(rep trial.Report) map[string]TaskSample {
 	return all
 }
 
-// taskName returns the name of a task without that of its package.
+// taskName returns the name of a task without its package.
 func taskName(name string) string {
 	_, task, _ := strings.Cut(name[strings.LastIndexByte(name, '/')+1:], ".")
 	return task

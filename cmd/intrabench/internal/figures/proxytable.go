@@ -54,7 +54,7 @@ func (m *ProxyMeasurement) resources() string {
 	return what + "; native as two ranks, the others on the same cores"
 }
 
-// gain returns the time of the replicated configuration relative to that of config.
+// gain returns the time of the replicated configuration divided by the time of config.
 func (m *Series) gain(kernel, config string) spread.Spread {
 	var all []float64
 	own := m.series(kernel, config)

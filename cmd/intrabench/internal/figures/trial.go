@@ -39,7 +39,7 @@ type Config struct {
 	Base     string   `json:"base,omitempty"`    // name of the configuration with which this one is compared; "" = the first
 }
 
-// decides reports whether the replicas themselves decide what to share.
+// decides reports whether the replicas themselves decide which tasks to share.
 func (c Config) decides() bool {
 	return c.Replicas > 1 && !slices.Contains(c.Flags, "-sched")
 }

@@ -30,7 +30,7 @@ func digits() *vary.Result {
 }
 
 // TestPlotVary requires a line for each variable with digits, drawn for its worst set. It also
-// requires the name of the set that departs from the others.
+// requires the name of the set that takes another course.
 func TestPlotVary(t *testing.T) {
 	r := digits()
 	x, err := varyPlot(r)

@@ -52,7 +52,7 @@ func MeasureWork(ctx context.Context, degrees [][]int, rounds, messages int) ([]
 				return nil, fmt.Errorf("the protocol between ranks with %s replicas: %w", Degrees(results[i].Degrees), err)
 			}
 			results[i].Seconds = append(results[i].Seconds, seconds)
-			results[i].Allocations = allocations // of the last round, in which the pools are filled
+			results[i].Allocations = allocations // taken from the last round, in which the pools are filled
 		}
 	}
 	for i := range results {

@@ -50,8 +50,8 @@ func readUsage() (usage, error) {
 	return u, nil
 }
 
-// others returns the average number of cores that other processes have used since an
-// earlier moment.
+// others returns the average number of cores that other processes have used since the moment
+// since.
 func (u usage) others(since usage) float64 {
 	elapsed := u.at.Sub(since.at)
 	if elapsed <= 0 {

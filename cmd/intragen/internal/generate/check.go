@@ -174,8 +174,8 @@ func (c *checked) byPath(path string) []*packages.Package {
 	return found
 }
 
-// cgo rejects directives in files that import C. For such a file the compiler sees another
-// text than the one on disk.
+// cgo rejects directives in files that import C. The compiler gets a changed text of such a
+// file.
 func (c *checked) cgo(pkg *packages.Package) {
 	ap := c.packages[pkg]
 	if ap == nil {
