@@ -22,7 +22,7 @@ func (r *recorder) take() [][]byte {
 	return all
 }
 
-// recorderWindow is the room of a recorder.
+// recorderWindow is the number of bytes that a recorder has room for.
 const recorderWindow = 256 << 10
 
 // from returns the part of a text after a position.

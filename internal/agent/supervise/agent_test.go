@@ -59,7 +59,7 @@ func (w *ward) see(format string, args ...any) {
 	w.some.Broadcast()
 }
 
-// forget forgets the events so far.
+// forget removes all events from the record.
 func (w *ward) forget() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

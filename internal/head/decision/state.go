@@ -212,9 +212,9 @@ func (s *State) apply(e Entry) []job.Verdict {
 	return nil
 }
 
-// bear gives a process its slot, unless the earlier process is not dead or not older. If the
-// node is lost by then, or the process is a spare that has died, the process takes the slot
-// and is dead at once.
+// bear gives a process its slot if the slot is free, or the earlier process there is dead and
+// older. If the node is lost by then, or the process is a spare that has died, the process
+// takes the slot and is dead at once.
 func (s *State) bear(e Entry) []job.Verdict {
 	loss, lost := s.Lost[e.Node]
 	place := Place{Incarnation: e.Incarnation, Node: e.Node, ID: e.ID, Status: Running}

@@ -82,7 +82,7 @@ func (r *Report) printCounters(w io.Writer) error {
 	return nil
 }
 
-// words lists processes, at most eight by name.
+// words formats a list of processes. It names at most eight of them.
 func words(all []job.Process) string {
 	const most = 8
 	var b strings.Builder

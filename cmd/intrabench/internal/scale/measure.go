@@ -45,7 +45,8 @@ type Row struct {
 	Memory         float64 `json:"memory_bytes"`          // memory of a process; shared memory counts once
 	LauncherMemory float64 `json:"launcher_memory_bytes"` // memory of intrarun
 
-	// The following are measured while rank 0 rests and all others wait for it, per second.
+	// The following values are per second, measured while rank 0 rests and all others wait for
+	// it.
 	Wakeups         float64 `json:"wakeups"` // wake-ups of a process
 	CPU             float64 `json:"cpu"`     // cores used by all processes of the job
 	LauncherWakeups float64 `json:"launcher_wakeups"`
