@@ -25,8 +25,8 @@ type Index interface {
 	Open(i int) int
 }
 
-// Shape is what all replicas know about a section: the number of tasks, the number of
-// replicas at the start, and the policy.
+// Shape holds the properties of a section that all replicas know: the number of tasks, the
+// number of replicas at the start, and the policy.
 type Shape struct {
 	Policy   Policy
 	Tasks    int

@@ -81,9 +81,9 @@ func (p *Poller) lapse() {
 	}
 }
 
-// sleep is called by a waiter before it sleeps. A waiter that attends suspends its
-// promise, and renews it with Attend(true) when it wakes. From here on only the
-// promises of other goroutines keep the links from moving by themselves.
+// sleep is called by a waiter before it sleeps. A waiter that attends suspends its promise,
+// and renews it with Attend(true) when it wakes. While it sleeps, the links move by
+// themselves unless another goroutine has promised to poll.
 func (p *Poller) sleep(attends bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -52,13 +52,13 @@ type Link interface {
 	// Start begins delivery to r. It is called once, before all other methods.
 	Start(r Receiver)
 
-	// Send queues f after all earlier frames. It never blocks and never calls
-	// the Receiver. It may hand over at once what fits.
+	// Send queues f after all earlier frames. It never blocks and never calls the Receiver.
+	// It may hand over frames at once, as far as the peer has room.
 	Send(f *Frame)
 
-	// Progress moves what can be moved now in both directions, without blocking,
-	// and delivers what has arrived. It reports whether anything moved. If
-	// several goroutines call it, one works and the others return false.
+	// Progress sends and delivers the frames that can be moved now, without blocking. It
+	// reports whether anything moved. If several goroutines call it, one works and the
+	// others return false.
 	Progress() bool
 
 	// Attend(true) promises that a goroutine calls Progress again and again until
@@ -78,9 +78,9 @@ type Link interface {
 	// than once.
 	PeerDied()
 
-	// Shutdown hands over the queued frames, reports to the peer that nothing
-	// more follows, and delivers what the peer still sends, until the peer has
-	// ended as well or ctx is done. Then it closes the link.
+	// Shutdown hands over the queued frames, and reports to the peer that no more frames
+	// follow. It delivers the frames that the peer still sends, until the peer has ended as
+	// well or ctx is done. Then it closes the link.
 	Shutdown(ctx context.Context) error
 
 	// Close ends the link at once, and returns queued frames with ErrClosed. The
@@ -89,9 +89,9 @@ type Link interface {
 	Close() error
 }
 
-// Receiver receives what a link delivers. A link calls one method at a time, in
-// order, from any goroutine. It holds none of its locks that Send needs, so a
-// Receiver may send on any link. No method may block.
+// Receiver receives the frames of a link. A link calls one method at a time, in order, from
+// any goroutine. It holds none of its locks that Send needs, so a Receiver may send on any
+// link. No method may block.
 type Receiver interface {
 	// Begin announces a frame whose header has arrived. The payload goes to the
 	// returned memory, which has at least h.Size bytes; for nil the link provides
@@ -109,9 +109,9 @@ type Receiver interface {
 	// have been written.
 	Torn(h *Header, n int)
 
-	// Lost reports that the droppable frame with this header will not arrive. It
-	// comes where End would have come in the order of frames. If Begin was called
-	// for the frame, Torn was called, too.
+	// Lost reports that the droppable frame with this header will not arrive. The link
+	// calls Lost in place of End, at the same position in the order of frames. If Begin was
+	// called for the frame, Torn was called, too.
 	Lost(h *Header)
 
 	// Closed reports that nothing more arrives. The error is nil after the peer's

@@ -41,7 +41,8 @@ type Poller struct {
 	stride    atomic.Int32 // polls between two clock readings
 }
 
-// The parts of Poller.waits.
+// Poller.waits holds two counts: the upper bits that of all waits so far, the lower bits
+// that of the waits that poll now.
 const (
 	oneWait   = 1 << 20
 	waitsPoll = oneWait - 1
@@ -110,10 +111,9 @@ func (p *Poller) Poll() bool {
 	return moved
 }
 
-// Wake makes every sleeping waiter check its condition again. It must be called
-// after each change of what a condition depends on: above all by the Receivers of
-// the links, and the Owners of the frames. It costs one atomic load if no waiter
-// sleeps.
+// Wake makes every sleeping waiter check its condition again. It must be called after each
+// change on which a condition may depend, in particular by the Receivers of the links and
+// the Owners of the frames. It costs one atomic load if no waiter sleeps.
 func (p *Poller) Wake() {
 	if p.sleeping.Load() == 0 {
 		return
@@ -132,15 +132,14 @@ func (p *Poller) Wait(ctx context.Context, done func() bool) error {
 	return p.wait(ctx, time.Time{}, 0, false, done)
 }
 
-// WaitFor is Wait that also returns nil when it has slept for patience; the
-// caller checks which of the two it was. A wait that need not sleep does not read
-// the clock.
+// WaitFor is like Wait, but also returns nil when it has slept for patience; the caller
+// checks the condition itself. A wait that need not sleep does not read the clock.
 func (p *Poller) WaitFor(ctx context.Context, patience time.Duration, done func() bool) error {
 	return p.wait(ctx, time.Time{}, patience, false, done)
 }
 
-// WaitUntil is Wait that also returns nil when the deadline has passed; the
-// caller checks which of the two it was.
+// WaitUntil is like Wait, but also returns nil when the deadline has passed; the caller
+// checks the condition itself.
 func (p *Poller) WaitUntil(ctx context.Context, deadline time.Time, done func() bool) error {
 	return p.wait(ctx, deadline, 0, false, done)
 }

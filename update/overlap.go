@@ -157,7 +157,7 @@ func overlap(a, b span) error {
 }
 
 // Aliased turns an out region that overlaps an in region of the same task into an inout
-// region: the task reads what it writes, as in p = r + beta*p.
+// region: the task reads memory that it writes, as in p = r + beta*p.
 func Aliased(regions []Region) {
 	for i := range regions {
 		if regions[i].Mode != Out {

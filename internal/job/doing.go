@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Doing is what a process does now. The process reports it from time to time.
+// Doing is the current activity of a process. The process reports it from time to time.
 type Doing struct {
 	State    State  `json:"state"`
 	Section  uint64 `json:"section,omitempty"` // number of the section that the process is in, from 0

@@ -28,7 +28,7 @@ func ask(c *Conn, secret *Secret, hello *Hello) (*Setup, error) {
 		return nil, err
 	}
 	reject := func(cause error) error {
-		c.Write(&Message{Kind: KindReject, Text: cause.Error()}) // the head may be gone; the process gives up in any case
+		c.Write(&Message{Kind: KindReject, Text: cause.Error()}) // the head may be gone; the process fails in any case
 		return fmt.Errorf("%w: %w", ErrRefused, cause)
 	}
 	if m.Version != Version {

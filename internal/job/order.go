@@ -49,7 +49,7 @@ type Order struct {
 	Scattered  []int     `json:"scattered,omitempty"` // in Admit and Rollback: ranks that then have replicas on several hosts
 	Oldest     uint64    `json:"oldest,omitempty"`    // in Go: the job rolls back to no safe point before this one; 0: unknown
 	Older      []uint64  `json:"older,omitempty"`     // complete backups older than Number that are kept
-	Entire     bool      `json:"entire,omitempty"`    // if tasks are sampled: replicas compare all tasks from this Go on
+	Entire     bool      `json:"entire,omitempty"`    // if tasks are sampled: from this order on replicas compare all tasks
 }
 
 // Copy is the plan for the backup of one rank. It names the process that copies its own

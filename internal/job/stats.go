@@ -41,8 +41,8 @@ type Stats struct {
 	Counters []counters.Counter `json:"counters,omitempty"`
 	// Usage is the use of resources by the process, or nil if unknown.
 	Usage *counters.Usage `json:"usage,omitempty"`
-	// Doing is what the process does now, or nil if it does not report that. Only reports
-	// before the end of the process have it.
+	// Doing is the current activity of the process, or nil if it does not report that. Only
+	// reports before the end of the process have it.
 	Doing *Doing `json:"doing,omitempty"`
 }
 

@@ -78,8 +78,8 @@ func (p *pipe) reserve(want int, part bool) (buf []byte, ok, open bool) {
 	return make([]byte, want), true, true
 }
 
-// put publishes a chunk whose data came from reserve. It reports false when
-// the pipe has ended meanwhile.
+// put publishes a chunk whose data are in memory from reserve. It returns false if the pipe
+// has ended meanwhile.
 func (p *pipe) put(pc chunk) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -44,7 +44,7 @@ func TestABI(t *testing.T) {
 	}
 }
 
-// The library of the launcher comes first, unless the user names one.
+// The library of the launcher is tried first, unless the user names one.
 func TestCandidates(t *testing.T) {
 	in := func(environment map[string]string) []string {
 		return candidates(func(name string) string { return environment[name] })

@@ -53,7 +53,7 @@ type incoming struct {
 	posted bool
 }
 
-// receive delivers what has arrived. The caller holds rx.
+// receive delivers the frames that have arrived. The caller holds rx.
 func (l *link) receive() (moved bool) {
 	in := &l.in
 	if in.ended {

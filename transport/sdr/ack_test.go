@@ -49,7 +49,7 @@ func TestDetached(t *testing.T) {
 	require.True(t, r.Done())
 	require.False(t, larger.Done(), "0.1 has to send it yet")
 	copy(data, "wrong")
-	n.die(n.p(0, 1)) // before that replica sent
+	n.die(n.p(0, 1)) // 0.1 has not sent the message
 	n.deliverAll()
 	require.Equal(t, "0:large", got[1].text(t))
 	require.True(t, larger.Done())
@@ -93,7 +93,7 @@ func TestDrainedServes(t *testing.T) {
 	n.carry(0)
 	n.deliverAll()
 	require.False(t, n.cores[0].outgoing.Drained(), "1.1 has not received the message")
-	n.die(n.p(0, 1)) // before that replica sent
+	n.die(n.p(0, 1)) // 0.1 has not sent the message
 	n.deliverAll()
 	require.Equal(t, "0:m", r.text(t))
 	require.True(t, n.cores[0].outgoing.Drained())

@@ -49,7 +49,7 @@ type history struct {
 	age        uint64             // number of times that the count of operations has restarted
 	changes    uint64             // number of changes in all clock domains
 	others     others             // the last encoding of the other clock domains
-	rests      []*rest            // per process: the last long causal history that came from it
+	rests      []*rest            // per process: its last long causal history
 	incoming   *past              // history of the message in the current frame, for reuse
 	pasts      []*past            // for reuse
 	reference  Reference          // nil: none

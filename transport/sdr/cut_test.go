@@ -265,7 +265,7 @@ func TestEarlyFramesOutliveTheVerdict(t *testing.T) {
 	require.Empty(t, c.job.processes[p01].early.frames)
 }
 
-// TestRoomOfTheFirstLife: messages that a process sent before it died occupy no room of its
+// TestRoomOfTheFirstIncarnation: messages that a process sent before it died occupy no room of its
 // next incarnation.
 func TestRoomOfTheFirstIncarnation(t *testing.T) {
 	limits := Limits{Window: 1000}
@@ -289,7 +289,7 @@ func TestRoomOfTheFirstIncarnation(t *testing.T) {
 	require.Zero(t, c.job.processes[p01].owed)
 }
 
-// TestUnannouncedLife: a bounded number of frames is kept for an incarnation that is never
+// TestUnannouncedIncarnation: a bounded number of frames is kept for an incarnation that is never
 // announced.
 func TestUnannouncedIncarnation(t *testing.T) {
 	n := newNet(t, Limits{}, 1, 1)

@@ -11,7 +11,7 @@ import (
 )
 
 // TestTakeNext: the fast path leaves a core in exactly the same state as the slow one,
-// whatever came before.
+// after any earlier events.
 func TestTakeNext(t *testing.T) {
 	taken := 0
 	for seed := range uint64(2000) {

@@ -394,7 +394,7 @@ func (e *Engine) HandedOver() bool {
 
 // Received reports whether every live destination has received all messages of this
 // process, so that the loss of its host does no harm. Like HandedOver, it must be called
-// after the program has returned. The peers have to stay until it is true.
+// after the program has returned. The peers must not leave before the result is true.
 func (e *Engine) Received() bool {
 	if !e.HandedOver() {
 		return false

@@ -37,7 +37,7 @@ func (k *knowledge) raise(base uint64) bool {
 	return true
 }
 
-// exceeded reports whether at is later than what base implies.
+// exceeded reports whether the clock at is later than the clock that base implies.
 func (k *knowledge) exceeded(at clock) bool { return clock{epoch: k.base}.less(at) }
 
 // at returns the clock of a rank.

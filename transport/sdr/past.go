@@ -214,8 +214,8 @@ func (p *past) threads() iter.Seq2[uint64, *pastReader] {
 	}
 }
 
-// scan determines what p contains about this rank, and reports whether p is well-formed for
-// a job with these ranks.
+// scan finds the entries of p about this rank, and reports whether p is well-formed for a
+// job with these ranks.
 func (h *history) scan(p *past) bool {
 	p.scanned, p.more, p.needs = true, false, clock{epoch: p.base}
 	if p.base >= maxClock {

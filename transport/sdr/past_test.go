@@ -119,8 +119,8 @@ func TestOwnEntry(t *testing.T) {
 	}
 }
 
-// TestOwnEntryOfSomebodyElse: a collective passes on the clocks that it has received, even
-// if its own rank has no clock that others need.
+// TestCollectiveForwardsClocksOfOtherRanks: a collective passes on the clocks that it has
+// received, even if its own rank has no clock that others need.
 func TestCollectiveForwardsClocksOfOtherRanks(t *testing.T) {
 	n := newNet(t, Limits{}, 2, 1, 2)
 	coll, _ := epochs(n)

@@ -47,7 +47,7 @@ func (in *incoming) expected(p int, h *transport.Header) *arrival {
 	return m
 }
 
-// eager handles a message that came with its payload.
+// eager handles a message that arrived together with its payload.
 func (in *incoming) eager(p int, s *inStream, h *transport.Header, payload []byte, of *past) error {
 	n, tag := h.Args[1], int(h.Args[2])
 	replica := in.job.processes[p].replica

@@ -22,7 +22,7 @@ type Status struct {
 	Source    int // rank in the job
 	Tag       int
 	Size      int  // bytes of the message that were stored
-	Cancelled bool // the receive was cancelled before a message came
+	Cancelled bool // the receive was cancelled before a message matched it
 }
 
 // Request is one send or receive under way. Its zero value is ready for use, and it may be

@@ -104,9 +104,9 @@ func (q *requests) wants(m *arrival) bool {
 	return m.granted < 0 && (m.req != nil && !m.req.held || q.pulling)
 }
 
-// ask requests the payload of a message from one of the replicas that offer it. It prefers
-// the one that serves this replica. If the message is to come without a request, ask does
-// nothing, unless the sender may lack room here.
+// ask requests the payload of a message from one of the replicas that offer it, preferably
+// from the replica that serves this one. If the message will be sent without a request, ask
+// does nothing, unless the sender may lack room here.
 func (q *requests) ask(m *arrival) {
 	r := &q.job.ranks[m.stream.rank]
 	replica := q.job.server(m.offers, m.stream.rank, q.job.rank, q.job.replica, m.stream.ctx.exact)

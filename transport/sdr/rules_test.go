@@ -58,8 +58,8 @@ func TestDivergence(t *testing.T) {
 	require.ErrorIs(t, n.cores[p].End(n.p(0, 0), &f.header, f.payload), ErrProtocol)
 }
 
-// TestMirror: every replica sends to every replica, and no replica acknowledges
-// a message that came with its payload.
+// TestMirror: every replica sends to every replica, and no replica acknowledges an eager
+// message.
 func TestMirror(t *testing.T) {
 	n := newNet(t, Limits{}, 2, 2)
 	for _, c := range n.cores {

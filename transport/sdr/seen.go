@@ -1,8 +1,8 @@
 package sdr
 
 // A message enters the causal history of a process when the program sees it, not when the
-// message fills a receive. What the program sends before does not depend on the message. If
-// the history contained it, a replica that lags behind would wait forever.
+// message fills a receive. Messages that the program sends before that do not depend on it.
+// If their history contained the message, a replica that lags behind would wait forever.
 //
 // The program sees a message when a call returns that waited for it or received it, and
 // when a probe shows it. It also sees a message when a test, or a wait for any of several

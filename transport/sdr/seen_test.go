@@ -54,7 +54,7 @@ func runAhead(n *net, c, a, b int) *relay {
 	return r
 }
 
-// ranked returns 0 if text came from rank.
+// ranked returns 0 if text is a message from rank.
 func (r *relay) ranked(text string, rank int) int { return int(text[0]-'0') - rank }
 
 // finish lets the replicas that were behind run the rest of the program.

@@ -181,7 +181,7 @@ func (e *Engine) waitUntil(ctx context.Context, done func() bool) error {
 	return nil
 }
 
-// bell is the Waiter of a rank alone, which receives only what its own goroutines send.
+// bell is the Waiter of a rank alone, which receives only messages from its own goroutines.
 type bell struct {
 	mu   sync.Mutex
 	ring chan struct{}

@@ -113,8 +113,8 @@ func (l *link) arm() uint32 {
 	return l.own.word.Load()
 }
 
-// work is Progress that waits for the locks: the event that woke run may have
-// come after the last look of the goroutine that holds them.
+// work is like Progress, but waits for the locks. The event that woke run may have occurred
+// after the last look of the goroutine that holds them.
 func (l *link) work() bool {
 	l.tx.Lock()
 	moved, blocked := l.write()

@@ -111,7 +111,7 @@ func (l *link) finishFrame(n uint64) {
 	l.peer.ring()
 }
 
-// pump sends what fits, unless another goroutine does.
+// pump sends the frames that fit, unless another goroutine does.
 func (l *link) pump() (moved bool) {
 	for l.busy.Load() && l.tx.TryLock() {
 		m, blocked := l.write()

@@ -13,9 +13,9 @@ import (
 	"github.com/intrahpc/intra/transport/internal/queue"
 )
 
-// drainGrace is how long a link waits for the end of the stream of a peer that is
-// known to be dead. Normally the kernel of the peer's host ends the stream at
-// once; if the host died as well, the end never comes.
+// drainGrace is how long a link waits for the end of the stream of a peer that is known to
+// be dead. Normally the kernel of the peer's host ends the stream at once. If that host has
+// died as well, the stream never ends.
 const drainGrace = 100 * time.Millisecond
 
 // link sends with write, under tx, and receives with receive, under rx. Both only make
@@ -184,7 +184,7 @@ func (l *link) PeerDied() {
 	c := l.conn
 	l.mu.Unlock()
 	if c != nil {
-		// When the deadline expires, runReader drains what has arrived and ends.
+		// When the deadline expires, runReader reads the bytes that have arrived and ends.
 		c.setReadDeadline(time.Now().Add(drainGrace))
 	}
 }

@@ -277,7 +277,7 @@ func (s *reconnecting) run() {
 	started := l.receiver != nil
 	l.mu.Unlock()
 	l.tx.Lock()
-	l.write() // returns what could not be sent to its owners
+	l.write() // returns unsent frames to their owners
 	l.tx.Unlock()
 	if started {
 		s.last()

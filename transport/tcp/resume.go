@@ -133,9 +133,9 @@ func (s *reconnecting) bounded(conn net.Conn, talk func() error) error {
 	return nil
 }
 
-// Adopt replaces the connection of the link by one that the peer has dialled. The
-// caller must have checked that it comes from the same incarnation of the peer.
-// Adopt blocks for a short time at most.
+// Adopt replaces the connection of the link by one that the peer has dialled. The caller
+// must have checked that the connection is from the same incarnation of the peer. Adopt
+// blocks for a short time at most.
 func (l *Reconnecting) Adopt(conn net.Conn) error {
 	s := l.s
 	var peer position

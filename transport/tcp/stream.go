@@ -19,8 +19,8 @@ type stream interface {
 	// send accepts some of the bytes of the pieces, in order. It returns errAgain if it can
 	// accept none now.
 	send(pieces []iovec) (int, error)
-	// flush passes to the socket what send has accepted. It returns errAgain
-	// while something is left.
+	// flush passes the bytes that send has accepted to the socket. It returns errAgain
+	// while some are left.
 	flush() error
 	// awaitReceive and awaitSend block until another call is worthwhile, the
 	// read deadline has passed, or the connection is closed.

@@ -84,7 +84,7 @@ func (l *link) idle() bool {
 	return l.outbox.waiting() == 0 && l.sendErr == nil && !l.reconnecting.due()
 }
 
-// pump hands over what the socket accepts now, unless another goroutine does.
+// pump hands over the bytes that the socket accepts now, unless another goroutine does.
 func (l *link) pump() (moved bool) {
 	for {
 		if l.idle() || !l.tx.TryLock() {

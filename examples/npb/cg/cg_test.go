@@ -19,7 +19,8 @@ type outcome struct {
 	history []float64
 }
 
-// measure returns a program that finds the result of class S, with another problem.
+// measure returns a program that computes the result of the given problem, which need not be
+// that of class S.
 func measure(of problem) agreement.Program[outcome] {
 	return func(p *intra.Process) (outcome, error) {
 		b, r, err := program.Untimed(p, 4, of)

@@ -12,7 +12,8 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest/agreement"
 )
 
-// measure returns a program that finds the result of another problem of class S.
+// measure returns a program that computes the result of the given problem, which need not be
+// that of class S.
 func measure(of problem) agreement.Program[*result] {
 	return func(p *intra.Process) (*result, error) {
 		_, r, err := program.Untimed(p, 4, of)

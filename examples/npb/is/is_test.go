@@ -18,7 +18,8 @@ type outcome struct {
 	ranks          []int32
 }
 
-// measure returns a program that ranks the keys of class S, or of another problem.
+// measure returns a program that ranks the keys of the given problem, which need not be that
+// of class S.
 func measure(of problem) agreement.Program[outcome] {
 	return func(p *intra.Process) (outcome, error) {
 		b, r, err := program.Untimed(p, 5, of)

@@ -12,7 +12,8 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest/agreement"
 )
 
-// measure returns a program that finds the result of another problem of class S.
+// measure returns a program that computes the result of the given problem, which need not be
+// that of class S.
 func measure(of flow.Problem) agreement.Program[*flow.Result] {
 	return func(p *intra.Process) (*flow.Result, error) {
 		_, r, err := program.Untimed(p, 4, of)

@@ -183,8 +183,7 @@ func testPeerDiedDrains(t *testing.T, pair Pair) {
 	closeBoth(t, a, b)
 }
 
-// testPeerDiedBeforeStart: the report of a death may come before the link starts, and then
-// again.
+// testPeerDiedBeforeStart: a death may be reported before the link starts, and again later.
 func testPeerDiedBeforeStart(t *testing.T, pair Pair) {
 	la, lb := pair(t)
 	a := start(la, newRecorder(placeLink))

@@ -23,7 +23,7 @@ type cutState struct {
 	cut         uint64    // number of the planned cut, or 0
 	at          int       // safe point of that cut
 	passed      bool      // the cut is complete
-	latest      *start    // latest order of the head that says where to begin
+	latest      *start    // latest order of the head about where to begin
 	back        *start    // a rollback that p has yet to carry out
 	boarded     *start    // start of a new engine that was not reported to the head yet
 	taken       *snapshot // snapshot of the program at the cut
@@ -123,9 +123,10 @@ func (p *Process) snapshot(save func() []byte) (*snapshot, error) {
 	return &snapshot{safe: p.cuts.safe, position: b, state: save(), record: p.Record.atCut()}, err
 }
 
-// passCut ends the cut, in order with the deaths reported before and after it. It checks
-// that the position has not changed since the process had all messages, and that the engine
-// keeps only messages that links have not handed over yet.
+// passCut ends the cut. It does so after the deaths that were reported before the end of
+// the cut, and before later ones. It checks that the position has not changed since the
+// process had all messages, and that the engine keeps only messages that links have not
+// handed over yet.
 func (p *Process) passCut(joined []sdr.Joiner) {
 	s, wrong := &p.cuts, &p.job.head.err
 	if p.pass(AtCut) {

@@ -31,7 +31,7 @@ type Seconds float64
 // Measured implements intra.Measured.
 func (Seconds) Measured() {}
 
-// Problem describes what was done.
+// Problem describes a problem and the counted operations.
 type Problem struct {
 	Size       string
 	Iterations int
