@@ -73,7 +73,7 @@ func (w *watcher) begin() {
 // admitted.
 func (w *watcher) resume() {
 	if c := &w.counts; c.Known != "" && c.Differed == "" {
-		d := &Differing{Text: c.Known + ", since the job went back before values were compared", checked: w.setup.Check}
+		d := &Differing{Text: c.Known + ", since the job rolled back before values were compared", checked: w.setup.Check}
 		c.Differed = d.Error()
 		go w.head.Tell(w.Snapshot)
 	}

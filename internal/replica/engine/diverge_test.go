@@ -86,7 +86,7 @@ func TestKnownDifferenceOutlivesARollback(t *testing.T) {
 	w := knowing(t)
 	w.resume()
 	require.Equal(t, "rank 0: the registered state differed on replicas 0 and 1 at safe point 8; only the hash is known "+
-		"(2a on replica 0, 2b on replica 1), since the job went back before values were compared: "+job.DivergeAdvice(false), w.snapshot().Differed)
+		"(2a on replica 0, 2b on replica 1), since the job rolled back before values were compared: "+job.DivergeAdvice(false), w.snapshot().Differed)
 	require.Nil(t, w.machine.Found())
 }
 
