@@ -105,6 +105,7 @@ bench: ## one short round of all measurements, a few minutes (BENCH rounds); loo
 	$(BIN)/intrabench pingpong -rounds $(BENCH) -max 65536
 	$(BIN)/intrabench collectives -rounds $(BENCH)
 	$(BIN)/intrabench grain -rounds $(BENCH)
+	$(BIN)/intrabench files -rounds $(BENCH) -size 64
 	$(BIN)/intrabench figures -rounds $(BENCH) -nx 64 -ny 64 -nz 64
 	$(BIN)/intrabench figures -rounds $(BENCH) -app gtc -mthetamax 320 -steps 2
 	$(BIN)/intrabench figures -rounds $(BENCH) -app npb -class W
@@ -145,7 +146,7 @@ flips: ## FLIPS jobs of real processes with one bit turned, and ten times as man
 files: ## FILES random jobs that write files, in which processes die at any step; INTRA_SEED=S begins there
 	INTRA_FILES=$(FILES) $(GO) test -timeout 24h -count 1 -parallel 2 -v $(SYSTEM)/files
 
-hostfiles: ## hosts that are lost with what they have written since the last fsync, over FUSE (root)
+hostfiles: ## hosts that are lost with what they have written since the last fsync, and quotas, over FUSE (root)
 	cd internal/testkit/systemtest/hostfiles && $(GO) vet ./... && $(GO) test -vet=off -timeout 30m ./...
 
 chaos: ## HPCCG on hosts that fail in CHAOS ways (root); INTRA_SEED=S replays one

@@ -33,6 +33,12 @@ type Process struct {
 
 func init() {
 	bridge.Run = func(process any) any { return process.(*Process).program() }
+	bridge.Section = func(process any) string {
+		if p := process.(*Process); p != nil && p.section != nil {
+			return p.section.position()
+		}
+		return ""
+	}
 }
 
 // program returns the run of p, or nil for a nil *Process.

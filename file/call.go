@@ -17,11 +17,13 @@ import (
 // of them get the same error.
 type outcome struct {
 	outfile.Outcome
+	What  string // describes the call, which is the same on all replicas
 	Fault *fault `json:",omitempty"`
 	Fsync bool   `json:",omitempty"` // an fsync has failed
 	Path  string `json:",omitempty"`
 	Temp  string `json:",omitempty"`
 	Token string `json:",omitempty"`
+	Owner int    `json:",omitempty"`
 	Size  int64  `json:",omitempty"`
 	Sum   uint64 `json:",omitempty"`
 	Time  int64  `json:",omitempty"` // when the file last changed, in nanoseconds
@@ -40,10 +42,15 @@ func (f *File) newFault(err error) *fault {
 	if err == nil {
 		return nil
 	}
-	t := &fault{Rank: -1, Text: err.Error(), Path: f.name}
+	t := &fault{Rank: -1, Path: f.name}
+	var rank rankError
 	var path *os.PathError
 	var link *os.LinkError
 	var number syscall.Errno
+	if errors.As(err, &rank) {
+		t.Rank, err = rank.rank, rank.error
+	}
+	t.Text = err.Error()
 	switch {
 	case errors.As(err, &path) && errors.As(path.Err, &number):
 		t.Op, t.Errno = path.Op, number
@@ -62,10 +69,19 @@ func (f *fault) error() error {
 		err = &os.PathError{Op: f.Op, Path: f.Path, Err: f.Errno}
 	}
 	if f.Rank >= 0 {
-		err = fmt.Errorf("rank %d: %w", f.Rank, err)
+		err = rankError{f.Rank, err}
 	}
 	return err
 }
+
+// rankError is an error of one rank that all ranks of a file get.
+type rankError struct {
+	rank int
+	error
+}
+
+func (e rankError) Error() string { return fmt.Sprintf("rank %d: %v", e.rank, e.error) }
+func (e rankError) Unwrap() error { return e.error }
 
 // ended is an error that ends the run of the program. The file stays as it is.
 type ended struct{ error }
@@ -79,12 +95,13 @@ func ends(err error) bool {
 }
 
 // once calls do in one replica of the rank, and returns the outcome in all of them.
-func (f *File) once(do func(*outcome) error) (outcome, error) {
+// what describes do, with its arguments: replicas that make different calls have diverged.
+func (f *File) once(what string, do func(*outcome) error) (outcome, error) {
 	b, err := intra.OnceBytes(f.p, func() ([]byte, error) {
 		for _, path := range f.t.expired {
 			_ = os.Remove(path) // a replica that died may have removed the file before
 		}
-		var o outcome
+		o := outcome{What: what}
 		o.Fault = f.newFault(do(&o))
 		f.t.mark()
 		b, err := json.Marshal(o)
@@ -100,6 +117,10 @@ func (f *File) once(do func(*outcome) error) (outcome, error) {
 	if err := json.Unmarshal(b[4:4+n], &o); err != nil {
 		return o, ended{fmt.Errorf("file %s: the outcome of a call: %w", f.name, err)}
 	}
+	if o.What != what {
+		return o, ended{fmt.Errorf("%w: file %s: replica %d wants to %s, and another replica to %s: replicas must make the same calls, with the same arguments",
+			intra.ErrDiverged, f.name, f.p.Replica(), what, o.What)}
+	}
 	o.data = b[4+n:]
 	return o, nil
 }
@@ -111,7 +132,7 @@ func (f *File) call(c outfile.Call) error {
 		f.m.Carried(c, outfile.Outcome{OK: true}, false)
 		return nil
 	}
-	o, err := f.once(func(o *outcome) error {
+	o, err := f.once(describe(c), func(o *outcome) error {
 		acts := f.m.Carry(c, keeps)
 		done, err := f.perform(acts)
 		o.Outcome = f.m.Result(acts, done)
@@ -126,6 +147,22 @@ func (f *File) call(c outfile.Call) error {
 		f.lost = err
 	}
 	return err
+}
+
+// describe returns what a call does.
+func describe(c outfile.Call) string {
+	switch c.Kind {
+	case outfile.Write:
+		n, low := extent(c.Pieces)
+		return fmt.Sprintf("write %d bytes from %d on", n, low)
+	case outfile.Sync:
+		return "synchronize it"
+	case outfile.Back:
+		return fmt.Sprintf("cut it off at %d", c.Size)
+	case outfile.Fork:
+		return fmt.Sprintf("copy its first %d bytes", c.Size)
+	}
+	return fmt.Sprintf("give its name to %d bytes", c.Size)
 }
 
 // lead makes a call in the first rank of the file, and returns its error on all ranks.
@@ -164,7 +201,7 @@ func (f *File) agree(err error) error {
 			continue
 		}
 		o := f.newFault(err)
-		if rank == f.c.Rank() {
+		if rank == f.c.Rank() && o.Rank < 0 {
 			o.Rank = rank
 		}
 		if e := f.bcast(&o, rank); e != nil {
@@ -227,7 +264,7 @@ func (f *File) act(a outfile.Action) error {
 			}
 		}
 	}
-	h, err := f.handle.get(f.current(), f.kind == created)
+	h, err := f.output()
 	if err != nil {
 		return err
 	}

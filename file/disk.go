@@ -38,6 +38,28 @@ func (h *handle) get(path string, reads bool) (*os.File, error) {
 	return f, nil
 }
 
+// output returns the descriptor of a file that is written.
+func (f *File) output() (*os.File, error) {
+	before := f.handle.file
+	h, err := f.handle.get(f.current(), f.kind == created)
+	if err == nil && h != before {
+		err = f.claim()
+	}
+	return h, err
+}
+
+// claim lets other ranks know who appends to the file in the open descriptor.
+func (f *File) claim() error {
+	if f.kind != appended {
+		return nil
+	}
+	if err := claim(f.handle.file, f.owner); err != nil {
+		f.release()
+		return fmt.Errorf("append to %s: %w", f.name, err)
+	}
+	return nil
+}
+
 func (h *handle) close() {
 	if h.file != nil {
 		h.file.Close() // if its data must be durable, it was synchronized before
@@ -50,6 +72,9 @@ func (f *File) release() { f.handle.close() }
 // target returns the path that a name resolves to, and the permissions of the file there,
 // 0 if there is none. A file that exists must be a regular file.
 func target(name string) (string, fs.FileMode, error) {
+	if os.IsPathSeparator(name[len(name)-1]) {
+		return "", 0, &os.PathError{Op: "open", Path: name, Err: syscall.EISDIR}
+	}
 	path, err := filepath.Abs(name)
 	if err != nil {
 		return "", 0, err
@@ -77,6 +102,11 @@ func (f *File) start(o *outcome) error {
 	path, mode, err := target(f.name)
 	if err != nil {
 		return err
+	}
+	for _, g := range f.t.open {
+		if g.path == path && g.kind != opened {
+			return fmt.Errorf("open %s: it is open already, since %s: close that first", f.name, g.at)
+		}
 	}
 	o.Path = path
 	if mode != 0 { // the file that Close replaces must be writable, too
@@ -109,6 +139,9 @@ func (f *File) start(o *outcome) error {
 	f.t.mark()
 	f.handle.close()
 	f.handle = handle{h, at}
+	if err := f.claim(); err != nil {
+		return err
+	}
 	if f.kind == created && mode != 0 {
 		if err := h.Chmod(mode.Perm()); err != nil {
 			return err
@@ -210,7 +243,7 @@ func (f *File) discard() error {
 	if f.t.trial() || !f.leads() {
 		return nil
 	}
-	_, err := f.once(func(*outcome) error {
+	_, err := f.once("remove it", func(*outcome) error {
 		_ = os.Remove(f.temporary(f.m.Version()))
 		return nil
 	})

@@ -2,6 +2,7 @@ package file_test
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -71,6 +72,38 @@ func TestFolderWithoutPermission(t *testing.T) {
 	refused(t, syscall.EACCES, dir)
 }
 
+// A created file that cannot get its name leaves the old one.
+func TestFolderThatLosesItsPermission(t *testing.T) {
+	dir, err := os.MkdirTemp("", "file-")
+	require.NoError(t, err)
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	old := filepath.Join(dir, "old")
+	require.NoError(t, os.WriteFile(old, []byte("old"), 0o666))
+	require.NoError(t, os.Chmod(old, 0o666))
+	if os.Geteuid() == 0 {
+		require.NoError(t, os.Chown(dir, needs.StrangerID, -1))
+		require.NoError(t, syscall.Setresuid(-1, needs.StrangerID, -1))
+		defer func() { require.NoError(t, syscall.Setresuid(-1, 0, -1)) }()
+	}
+	sameError(t, syscall.EACCES, old, func(p *intra.Process) error {
+		f, err := file.Create(p, p.World(), old)
+		if err != nil {
+			return errors.New("create: " + err.Error())
+		}
+		if err := f.WriteAtAll([]byte("new"), int64(3*p.Rank())); err != nil {
+			return errors.New("write: " + err.Error())
+		}
+		if err := os.Chmod(dir, 0o555); err != nil {
+			return err
+		}
+		if err := p.World().Barrier(); err != nil {
+			return err
+		}
+		return f.Close()
+	})
+	require.Equal(t, "old", contents(t, old))
+}
+
 // The test runs itself in a namespace with a mount that is read-only.
 func TestReadOnlyFolder(t *testing.T) {
 	const variable = "FILE_TEST_READ_ONLY"
@@ -114,18 +147,18 @@ func TestWriteThatEndsInTheMiddle(t *testing.T) {
 		if err := f.WriteAll([]byte("end")); err != nil {
 			return errors.New("after a failure: " + err.Error())
 		}
-		if err := f.Close(); err != nil {
-			return errors.New("close: " + err.Error())
+		if err := f.Close(); err == nil || err.Error() != failed.Error() {
+			return fmt.Errorf("close: %w, and before %w", err, failed)
 		}
 		return failed
 	})
 	require.Equal(t, record+record+"endend", contents(t, log))
 	for _, failing := range []func(f *file.File, p *intra.Process) error{
 		func(f *file.File, p *intra.Process) error {
-			return f.WriteAtAll(make([]byte, limit), int64(p.Rank())*limit/2)
+			return f.WriteAtAll(make([]byte, limit*3/4), int64(p.Rank())*limit*3/4)
 		},
 		func(f *file.File, p *intra.Process) error {
-			_ = f.WriteAtAll(make([]byte, limit), int64(p.Rank())*limit/2)
+			_ = f.WriteAtAll(make([]byte, limit*3/4), int64(p.Rank())*limit*3/4)
 			return f.Close()
 		},
 	} {

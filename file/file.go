@@ -7,6 +7,7 @@ import (
 
 	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/comm"
+	"github.com/intrahpc/intra/internal/base/bridge"
 	"github.com/intrahpc/intra/internal/base/callsite"
 	"github.com/intrahpc/intra/internal/replica/outfile"
 )
@@ -25,13 +26,14 @@ type File struct {
 	path   string           // final name, absolute
 	temp   string           // name of version 0 until it is renamed to path; "": none
 	m      *outfile.Machine // nil: the file is only read
+	owner  int              // the rank of the job that has opened it for all
 	handle handle
 	pos    int64 // position of Write in a created file, and of Read
 	size   int64 // size of a file that is only read
 	// stranger means that this replica opened the file late, when the program had already
 	// replaced it.
 	stranger bool
-	failed   error // the first failed write of a created file
+	failed   error // of the first write that has failed
 	lost     error // a failed fsync: written bytes may be lost
 	closed   bool
 }
@@ -72,10 +74,13 @@ func Open(p *intra.Process, c *comm.Comm, name string) (*File, error) {
 
 func open(p *intra.Process, c *comm.Comm, name string, k kind) (*File, error) {
 	t := tableOf(p)
+	if err := errors.Join(t.inTask(), inSection(p)); err != nil {
+		return nil, fmt.Errorf("open %s: %w", name, err)
+	}
 	if !t.resuming() {
 		t.enter()
 	}
-	f := &File{p: p, c: c, t: t, name: name, kind: k, at: callsite.Outside("github.com/intrahpc/intra/file."), born: t.cut()}
+	f := &File{p: p, c: c, t: t, name: name, kind: k, at: callsite.Outside(ours), born: t.cut()}
 	if err := f.open(); err != nil {
 		f.release()
 		return nil, err
@@ -93,11 +98,6 @@ func (f *File) open() error {
 	case f.t.resuming():
 		return f.t.claim(f)
 	}
-	for _, g := range f.t.open {
-		if g.name == f.name && g.kind != opened {
-			return fmt.Errorf("file %s is open already, since %s", f.name, g.at)
-		}
-	}
 	return f.begin()
 }
 
@@ -107,11 +107,14 @@ func (f *File) Name() string { return f.name }
 // entry returns the saved state of the file.
 func (f *File) entry() entry {
 	s := f.m.State()
-	return entry{Name: f.name, Kind: f.kind, Born: f.born, Path: f.path, Temp: f.temp, Pos: f.pos, Version: s.Version, End: s.End, Unsynced: s.Unsynced}
+	return entry{Name: f.name, Kind: f.kind, Born: f.born, Path: f.path, Temp: f.temp, Owner: f.owner, Pos: f.pos, Version: s.Version, End: s.End, Unsynced: s.Unsynced, Failed: f.newFault(f.failed), Lost: f.newFault(f.lost)}
 }
 
 // enter begins a call.
 func (f *File) enter(op string, writes bool) error {
+	if f == nil {
+		return &os.PathError{Op: op, Path: "of a nil *File", Err: os.ErrInvalid}
+	}
 	switch {
 	case f.closed:
 		return f.fault(op, errClosed)
@@ -120,8 +123,39 @@ func (f *File) enter(op string, writes bool) error {
 	case writes && f.kind == opened:
 		return f.fault(op, errors.New("it was opened to be read: use Create or Append"))
 	}
+	if err := f.t.inTask(); err != nil { // not all replicas have this error
+		return f.fault(op, err)
+	}
+	if err := inSection(f.p); err != nil {
+		err = f.fault(op, err)
+		if writes {
+			return f.note(err)
+		}
+		return err
+	}
 	f.t.enter()
 	return nil
+}
+
+// ours is a prefix of the names of the functions of this package.
+const ours = "github.com/intrahpc/intra/file."
+
+// inTask returns an error if the call is made where not all replicas make it.
+func (t *table) inTask() error {
+	if t.run == nil {
+		return nil
+	}
+	return t.run.RefuseCalls(ours)
+}
+
+// inSection returns an error if a section is open.
+func inSection(p *intra.Process) error {
+	section := bridge.Section(p)
+	if section == "" {
+		return nil
+	}
+	function, at := callsite.Into(ours)
+	return fmt.Errorf("%s is called at %s in the section opened at %s: call it before or after", function, at, section)
 }
 
 // fault returns the error of an invalid call.
@@ -152,8 +186,8 @@ func (f *File) sync() error {
 }
 
 // Close makes a file durable and closes it; all ranks of the file call it. A created file
-// gets its name. If a write to it has failed, Close removes it instead and returns the
-// error of that write; an earlier file of that name stays.
+// gets its name. If a write has failed, or was refused, Close returns the error of that write,
+// and removes a created file instead: an earlier file of that name stays.
 func (f *File) Close() error {
 	if err := f.enter("close", false); err != nil {
 		return err
@@ -163,9 +197,11 @@ func (f *File) Close() error {
 		f.t.forget(f)
 		return nil
 	}
-	err := errors.Join(f.failed, f.lost)
-	if err == nil {
-		err = f.sync()
+	err := f.failed
+	if err == nil || f.kind == appended { // a log keeps the records that were written
+		if e := f.sync(); err == nil || ends(e) {
+			err = e
+		}
 	}
 	size, err := f.whole(err)
 	if ends(err) {
@@ -196,7 +232,11 @@ func (f *File) whole(err error) (int64, error) {
 	if err = f.agree(err); err != nil || !f.shared() {
 		return f.m.End(), err
 	}
-	return comm.AllreduceValue(f.c, f.m.End(), comm.Max)
+	size, err := comm.AllreduceValue(f.c, f.m.End(), comm.Max)
+	if err != nil { // such as a rollback, which needs the temporary file
+		err = ended{fmt.Errorf("file %s: %w", f.name, err)}
+	}
+	return size, err
 }
 
 // resume restores the file to the safe point at which the run began.

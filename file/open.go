@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
 	"slices"
 	"syscall"
@@ -34,8 +33,14 @@ func (f *File) begin() error {
 	if err := o.Fault.error(); err != nil {
 		return err
 	}
-	f.path, f.temp = o.Path, o.Temp
+	f.path, f.temp, f.owner = o.Path, o.Temp, o.Owner
 	f.m = outfile.New(f.t.me, o.Size, f.t.cut())
+	if err := f.agree(f.another(o)); err != nil {
+		if f.kind == created && !ends(err) {
+			err = errors.Join(err, f.discard())
+		}
+		return err
+	}
 	if o.Token == "" || f.t.trial() {
 		return nil
 	}
@@ -50,27 +55,39 @@ func (f *File) begin() error {
 	return nil
 }
 
+// what tells which file is opened, and how.
+func (f *File) what() string {
+	return [...]string{created: "create ", appended: "append to ", opened: "open "}[f.kind] + f.name
+}
+
+// another returns an error if the first rank opens another file, or in another way.
+func (f *File) another(o outcome) error {
+	if o.What == f.what() {
+		return nil
+	}
+	return fmt.Errorf("%s: rank 0 of its communicator wants to %s: all ranks open the same file in the same way, and a file of one rank has nil in place of the communicator",
+		f.what(), o.What)
+}
+
 // first opens the file for all ranks.
 func (f *File) first() (outcome, error) {
+	f.owner = f.p.Rank()
 	if f.kind == created {
 		f.t.made++
 	}
 	end, known := f.t.ends[f.name]
 	if f.t.trial() {
 		path, _, err := target(f.name)
-		return outcome{Path: path, Size: end, Fault: f.newFault(err)}, nil
+		return outcome{What: f.what(), Path: path, Size: end, Fault: f.newFault(err)}, nil
 	}
 	if f.t.nonce == "" {
-		o, err := f.once(func(o *outcome) error { o.Path = fmt.Sprintf("%08x", rand.Uint32()); return nil })
-		if err != nil {
-			return o, err
-		}
-		f.t.nonce = o.Path
+		f.t.nonce = f.t.newNonce()
 	}
-	return f.once(func(o *outcome) error {
+	return f.once(f.what(), func(o *outcome) error {
 		if f.kind == appended && !known && f.t.run != nil && f.t.run.MayReturn() && f.t.run.Passed() {
 			return fmt.Errorf("append to %s: %w", f.name, errLate)
 		}
+		o.Owner = f.owner
 		if err := f.start(o); err != nil {
 			return err
 		}
@@ -87,12 +104,12 @@ func (f *File) first() (outcome, error) {
 
 // look opens a file that is read.
 func (f *File) look() error {
-	own := outcome{}
+	own := outcome{What: f.what()}
 	own.Fault = f.newFault(f.sample(&own))
 	o := own
 	if !f.t.resuming() {
 		var err error
-		if o, err = f.once(func(o *outcome) error { *o = own; return own.Fault.error() }); err != nil {
+		if o, err = f.once(f.what(), func(o *outcome) error { *o = own; return own.Fault.error() }); err != nil {
 			return err
 		}
 		// A replica that lags behind may see later changes by the program itself.

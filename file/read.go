@@ -42,17 +42,14 @@ func (f *File) Size() int64 {
 
 // ReadAt is File.ReadAt of the part.
 func (p Part) ReadAt(b []byte, off int64) (int, error) {
-	if err := p.valid(); err != nil {
-		return 0, err
-	}
 	if err := p.f.enter("read", false); err != nil {
 		return 0, err
 	}
-	switch {
-	case p.f.kind == appended:
+	if p.f.kind == appended {
 		return 0, p.f.fault("read", errors.New("it was opened by Append: use Open"))
-	case off < 0:
-		return 0, p.f.fault("read", fmt.Errorf("offset %d, want at least 0", off))
+	}
+	if err := p.valid("read", len(b), off); err != nil {
+		return 0, err
 	}
 	pieces := p.pieces(b, off)
 	if p.f.t.resuming() || p.f.t.trial() {
@@ -64,7 +61,7 @@ func (p Part) ReadAt(b []byte, off int64) (int, error) {
 // ReadAtAll is File.ReadAtAll of the part.
 func (p Part) ReadAtAll(b []byte, off int64) error {
 	n, err := p.ReadAt(b, off)
-	if ends(err) || p.f.closed {
+	if p.f == nil || ends(err) || p.f.closed {
 		return err
 	}
 	if err == io.EOF {
@@ -107,8 +104,8 @@ func (f *File) readOnce(pieces []outfile.Piece) (int, error) {
 			return 0, f.note(err)
 		}
 	}
-	o, err := f.once(func(o *outcome) error {
-		total, _ := extent(pieces)
+	total, low := extent(pieces)
+	o, err := f.once(fmt.Sprintf("read %d bytes from %d on", total, low), func(o *outcome) error {
 		o.data = make([]byte, total)
 		into, at := make([]outfile.Piece, len(pieces)), 0
 		for i, p := range pieces { // write the caller's memory only once, from the outcome

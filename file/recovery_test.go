@@ -142,13 +142,78 @@ func TestFilesAfterRandomFailures(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 51))
 			spec := intra.Spec{Ranks: 1 + random.IntN(3), Replicas: 1 + random.IntN(2)}
 			var kills []string
-			for range 1 + random.IntN(3) {
-				kills = append(kills, fmt.Sprintf("%d.%d@message:%d", random.IntN(spec.Ranks), random.IntN(spec.Replicas), 60+random.IntN(150)))
+			for i := range 1 + random.IntN(3) { // far apart: two deaths at once may destroy a backup
+				kills = append(kills, fmt.Sprintf("%d.%d@message:%d", random.IntN(spec.Ranks), random.IntN(spec.Replicas), 60+50*i+random.IntN(25)))
 			}
 			dir := t.TempDir()
 			intratest.Run(t, spec, func(p *intra.Process) error { return writer(p, dir) },
 				intratest.Replace(), intratest.Backup(uint64(1+random.IntN(3))), intratest.MayKill(kills...))
 			wrote(t, dir, spec.Ranks)
 		})
+	}
+}
+
+// A job that rolls back to a safe point before its first Create leaves no temporary file of that
+// Create.
+func TestRollbackBeforeTheFirstCreate(t *testing.T) {
+	for n := range 12 {
+		dir := t.TempDir()
+		intratest.Run(t, intra.Spec{Ranks: 2, Replicas: 1}, func(p *intra.Process) error {
+			pass := 0
+			intra.Protect(p, "pass", &pass)
+			for ; pass < 10; pass++ {
+				if err := p.SafePoint(); err != nil {
+					return err
+				}
+				for range 4 { // steps in which processes die
+					if _, err := comm.AllreduceValue(p.World(), pass, comm.Sum); err != nil {
+						return err
+					}
+				}
+				if pass < 6 {
+					continue
+				}
+				f, err := file.Create(p, p.World(), filepath.Join(dir, "field"))
+				if err != nil {
+					return err
+				}
+				if err := f.WriteAtAll([]byte("field"), int64(5*p.Rank())); err != nil {
+					return err
+				}
+				if err := f.Close(); err != nil {
+					return err
+				}
+			}
+			return nil
+		}, intratest.Replace(), intratest.Backup(3), intratest.MayKill(fmt.Sprintf("0.0@message:%d", 25+n)))
+		all, err := os.ReadDir(dir)
+		require.NoError(t, err)
+		require.Len(t, all, 1, "message %d: %v", 25+n, all)
+		require.Equal(t, "fieldfield", contents(t, filepath.Join(dir, "field")))
+	}
+}
+
+// A job that rolls back while the ranks close a file continues the file.
+func TestRollbackDuringClose(t *testing.T) {
+	for k := 6; k < 14; k++ { // from the first complete backup to the last message
+		dir := t.TempDir()
+		intratest.Run(t, intra.Spec{Ranks: 2, Replicas: 1}, func(p *intra.Process) error {
+			pass := 0
+			intra.Protect(p, "pass", &pass)
+			f, err := file.Create(p, p.World(), filepath.Join(dir, "field"))
+			if err != nil {
+				return err
+			}
+			for ; pass < 2; pass++ {
+				if err := p.SafePoint(); err != nil {
+					return err
+				}
+				if err := f.WriteAtAll(fmt.Append(nil, pass), int64(p.Rank()+2*pass)); err != nil {
+					return err
+				}
+			}
+			return f.Close()
+		}, intratest.Replace(), intratest.Backup(1), intratest.MayKill(fmt.Sprintf("1.0@message:%d", k)))
+		require.Equal(t, "0011", contents(t, filepath.Join(dir, "field")), "message %d", k)
 	}
 }

@@ -58,11 +58,14 @@ type entry struct {
 	Born    uint64
 	Path    string
 	Temp    string `json:",omitempty"`
+	Owner   int    `json:",omitempty"`
 	Pos     int64  `json:",omitempty"`
 	Version int    `json:",omitempty"`
 	End     int64
 	// Unsynced is the field of outfile.State.
-	Unsynced int64 `json:",omitempty"`
+	Unsynced int64  `json:",omitempty"`
+	Failed   *fault `json:",omitempty"`
+	Lost     *fault `json:",omitempty"`
 }
 
 // stale is a version of a file that only a rollback needs.
@@ -81,6 +84,15 @@ func newTable(run *engine.Program) *table {
 		t.step = run.FileSteps()
 	}
 	return t
+}
+
+// newNonce returns what tells the temporary names of this rank and job from others. A rank that
+// rolls back to a safe point before its first file gets the same, and replaces what it has left.
+func (t *table) newNonce() string {
+	if t.run == nil || t.run.Job() == 0 { // a process by itself
+		return fmt.Sprintf("%08x", rand.Uint32())
+	}
+	return fmt.Sprintf("%08x-%d", t.run.Job(), t.run.Self.Rank)
 }
 
 // tableOf returns the table of files of a process.
@@ -157,7 +169,8 @@ func (t *table) claim(f *File) error {
 	}
 	e := t.saved[i]
 	t.saved = slices.Delete(t.saved, i, i+1)
-	f.born, f.path, f.temp, f.pos = e.Born, e.Path, e.Temp, e.Pos
+	f.born, f.path, f.temp, f.owner, f.pos = e.Born, e.Path, e.Temp, e.Owner, e.Pos
+	f.failed, f.lost = e.Failed.error(), e.Lost.error()
 	f.m = outfile.NewAt(t.me, outfile.State{Version: e.Version, End: e.End, Unsynced: e.Unsynced}, t.cut())
 	return nil
 }

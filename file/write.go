@@ -1,6 +1,7 @@
 package file
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/intrahpc/intra/comm"
@@ -14,7 +15,7 @@ func (f *File) Write(b []byte) (int, error) {
 		return 0, err
 	}
 	if f.shared() {
-		return 0, f.fault("write", ErrUnordered)
+		return 0, f.note(f.fault("write", ErrUnordered))
 	}
 	if f.kind == created {
 		n, err := f.writeAt([]outfile.Piece{{Offset: f.pos, Data: b}})
@@ -24,7 +25,7 @@ func (f *File) Write(b []byte) (int, error) {
 	end := f.m.End()
 	err := f.call(outfile.Call{Kind: outfile.Write, Pieces: []outfile.Piece{{Offset: end, Data: b}}})
 	if err != nil {
-		return 0, f.takeBack(err, end)
+		return 0, f.note(f.takeBack(err, end))
 	}
 	return len(b), nil
 }
@@ -50,7 +51,7 @@ func (f *File) WriteAll(b []byte) error {
 		return err
 	}
 	if f.kind == created {
-		return f.fault("write", fmt.Errorf("it was not opened by Append: use WriteAtAll"))
+		return f.note(f.fault("write", errors.New("it was not opened by Append: use WriteAtAll")))
 	}
 	if !f.shared() {
 		_, err := f.Write(b)
@@ -70,7 +71,7 @@ func (f *File) WriteAll(b []byte) error {
 	}
 	err := f.agree(f.call(outfile.Call{Kind: outfile.Write, Pieces: []outfile.Piece{{Offset: at, Data: b}}}))
 	if err != nil {
-		return f.takeBack(err, from)
+		return f.note(f.takeBack(err, from))
 	}
 	f.m.Reach(to)
 	return nil
@@ -84,18 +85,49 @@ func (f *File) WriteAt(b []byte, off int64) (int, error) { return f.View(View{})
 // with the error of the first rank that has one.
 func (f *File) WriteAtAll(b []byte, off int64) error { return f.View(View{}).WriteAtAll(b, off) }
 
-// canWriteAt begins a call that writes at an offset.
-func (f *File) canWriteAt(off int64) error {
-	if err := f.enter("write", true); err != nil {
-		return err
+// ranges exchanges what all ranks write in one call. It returns an error on all ranks if one of
+// them has an error.
+func (p Part) ranges(n int, off int64, err error) ([][3]blocks, error) {
+	f := p.f
+	if err != nil {
+		n = -1
 	}
-	switch {
-	case f.kind == appended:
-		return f.fault("write", fmt.Errorf("it grows by whole records: use Create, or Write and WriteAll"))
-	case off < 0:
-		return f.fault("write", fmt.Errorf("offset %d, want at least 0", off))
+	const each = 5
+	all := make([]int64, each*f.c.Size())
+	if e := comm.Allgather(f.c, []int64{p.v.Offset, p.v.Block, p.v.Stride, int64(n), off}, all); e != nil {
+		return nil, ended{fmt.Errorf("file %s: %w", f.name, e)}
+	}
+	list := make([][3]blocks, f.c.Size())
+	for rank := range list {
+		v := all[each*rank:]
+		if v[3] < 0 {
+			return nil, f.agree(err)
+		}
+		list[rank] = View{v[0], v[1], v[2]}.blocks(v[3], v[4])
+	}
+	return list, nil
+}
+
+// disjoint returns an error if another rank writes some of the bytes of this one.
+func (f *File) disjoint(all [][3]blocks) error {
+	mine := &all[f.c.Rank()]
+	for rank := range all {
+		if rank != f.c.Rank() && overlap(mine, &all[rank]) {
+			return f.fault("write", fmt.Errorf("it has bytes that rank %d writes in the same call: ranks write different bytes", rank))
+		}
 	}
 	return nil
+}
+
+func overlap(a, b *[3]blocks) bool {
+	for _, x := range a {
+		for _, y := range b {
+			if x.overlap(y) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // writeAt writes pieces that are not collective, and returns the number of bytes written.
@@ -106,7 +138,7 @@ func (f *File) writeAt(pieces []outfile.Piece) (int, error) {
 	}
 	if low < f.m.Before() {
 		if f.shared() {
-			return 0, f.fault("write", ErrOverwrite)
+			return 0, f.note(f.fault("write", ErrOverwrite))
 		}
 		if err := f.fork(f.m.End()); err != nil {
 			return 0, f.note(err)
@@ -118,11 +150,14 @@ func (f *File) writeAt(pieces []outfile.Piece) (int, error) {
 	return n, nil
 }
 
-// writeAtAll writes pieces of all ranks.
-func (f *File) writeAtAll(pieces []outfile.Piece) error {
+// writeAtAll writes pieces of all ranks. A rank with an error writes none.
+func (f *File) writeAtAll(pieces []outfile.Piece, err error) error {
 	if !f.shared() {
 		_, err := f.writeAt(pieces)
 		return err
+	}
+	if err != nil {
+		pieces = nil
 	}
 	n, low := extent(pieces)
 	if f.born < f.t.cut() { // all ranks take the same branch
@@ -142,7 +177,6 @@ func (f *File) writeAtAll(pieces []outfile.Piece) error {
 			}
 		}
 	}
-	var err error
 	if n > 0 {
 		err = f.call(outfile.Call{Kind: outfile.Write, Pieces: pieces})
 	}

@@ -4,6 +4,7 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -34,6 +35,11 @@ func readSecret(f *os.File) (s Secret, err error) {
 		return s, fmt.Errorf("read the secret: %w", err)
 	}
 	return s, nil
+}
+
+// number returns the number of the job. It follows from the secret, and does not reveal it.
+func (s *Secret) number() uint32 {
+	return binary.LittleEndian.Uint32(s.mac("number", [secretSize]byte{}, [secretSize]byte{}, nil))
 }
 
 // mac returns a proof that its sender knows the secret. The proof is bound to a role, to

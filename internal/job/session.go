@@ -129,6 +129,7 @@ func (s *Session) join(ctx context.Context, in Inheritance, hello Hello) (err er
 		return errors.Join(err, ctx.Err())
 	}
 	s.setup = *setup
+	s.setup.Job = s.secret.number()
 	if s.crash, err = reportCrashes(in.Crash); err != nil {
 		return err
 	}

@@ -16,6 +16,10 @@ var World func(engine any) (any, error)
 // *intra.Process, nil for a nil *intra.Process.
 var Run func(process any) any
 
+// Section, also set by package intra, returns where the open section of an *intra.Process was
+// opened, "" if none is open.
+var Section func(process any) string
+
 // Files, set by package file, returns the engine.Files of an *engine.Program. It is nil if
 // the program does not import package file.
 var Files func(run any) any

@@ -52,7 +52,8 @@ func Here() string {
 }
 
 // Outside returns the place from which functions whose names begin with prefix were
-// called: the first caller with another name.
+// called: the first caller with another name. Code that is an io.Writer may be called through
+// fmt, io or bufio. The place is then that of the call of these.
 func Outside(prefix string) string {
 	_, at := Into(prefix)
 	return at
@@ -72,7 +73,7 @@ func Find(pcs []uintptr, prefix string) (function, at string) {
 		f, more := frames.Next()
 		if strings.HasPrefix(f.Function, prefix) {
 			function = f.Function
-		} else if source, line := written(f.File, f.Line); function != "" && line > 0 {
+		} else if source, line := written(f.File, f.Line); function != "" && line > 0 && !writes(f.Function) {
 			function = strings.ReplaceAll(function, "[...]", "") // "[...]" stands for type arguments
 			return function[strings.LastIndexByte(function, '.')+1:], place(f.Function, source, line)
 		}
@@ -80,6 +81,11 @@ func Find(pcs []uintptr, prefix string) (function, at string) {
 			return "", unknown
 		}
 	}
+}
+
+// writes reports whether a function is one of those that write to an io.Writer.
+func writes(function string) bool {
+	return strings.HasPrefix(function, "fmt.") || strings.HasPrefix(function, "io.") || strings.HasPrefix(function, "bufio.")
 }
 
 // first returns the place of the first caller in the user's source, or in a copy of it by

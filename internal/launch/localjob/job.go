@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"sync"
 	"time"
@@ -82,7 +83,7 @@ func (l *localJob) config(degrees []int) head.Config {
 	w := l.want
 	c := head.Config{
 		Degrees: degrees, Nodes: []head.Node{{ID: here, Name: "this process"}}, Of: make(map[job.Process]detect.ID),
-		Setup:   job.Setup{Check: l.spec.Check, Sched: w.Sched, Threads: w.Threads, Verify: w.Verify, Diverge: cmp.Or(w.Diverge, job.DivergeStrict)},
+		Setup:   job.Setup{Job: rand.Uint32(), Check: l.spec.Check, Sched: w.Sched, Threads: w.Threads, Verify: w.Verify, Diverge: cmp.Or(w.Diverge, job.DivergeStrict)},
 		Link:    anyLink,
 		Replace: w.Replace, Backup: recovery.Policy{Every: w.Backup}, Restart: w.Restart, Kills: w.Kills, Flips: w.Flips,
 	}

@@ -133,11 +133,14 @@ func InOnce() string {
 
 // Refuse returns an error if the program calls package intra in the body of a task or
 // in the function of Once.
-func (p *Program) Refuse() error {
+func (p *Program) Refuse() error { return p.RefuseCalls(intraCalls) }
+
+// RefuseCalls is Refuse for another package. prefix begins the names of its functions.
+func (p *Program) RefuseCalls(prefix string) error {
 	if p.engine != nil {
-		return p.engine.refuse(intraCalls)
+		return p.engine.refuse(prefix)
 	}
-	return refuse(intraCalls, []*inside{&p.inside})
+	return refuse(prefix, []*inside{&p.inside})
 }
 
 // RunTask runs task i of a section at its launch, in a process that was started by

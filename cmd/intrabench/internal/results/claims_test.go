@@ -17,6 +17,7 @@ import (
 type claim struct {
 	file     string // name of the file, without .json
 	Claim    string `json:"claim"`
+	Also     string // a document that has its tables, too
 	Parts    []part
 	Commands []command // commands that measured the copied figures
 	Machine  string    // the machine of these figures
@@ -140,6 +141,18 @@ func (s *site) fill(folder string, r *row) error {
 		}
 	}
 	return nil
+}
+
+// replace replaces a table in a text, which has the same columns, and returns the text.
+func (t *table) replace(text string) (string, error) {
+	head, rest, ok := strings.Cut(text, "\n"+line(t.Columns))
+	if ok {
+		_, rest, ok = strings.Cut(rest, "\n\n")
+	}
+	if !ok {
+		return "", fmt.Errorf("there is no table %q with an empty line after it", line(t.Columns))
+	}
+	return head + "\n" + t.write() + "\n" + rest, nil
 }
 
 // median returns the median in a cell of a table, without the quartiles.

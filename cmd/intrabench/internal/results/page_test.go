@@ -14,26 +14,36 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var update = flag.Bool("update", false, "write docs/results.md and the table of results in README.md")
+var update = flag.Bool("update", false, "write docs/results.md and the tables of results in other documents")
 
 const (
 	root   = "../../../../"
 	folder = root + "docs/results"
 )
 
-// TestPageIsCurrent checks that docs/results.md and the table in README.md follow from the
-// files in docs/results.
+// TestPageIsCurrent checks that docs/results.md and the tables in README.md and other documents
+// follow from the files in docs/results.
 func TestPageIsCurrent(t *testing.T) {
 	s, err := readSite(folder)
 	require.NoError(t, err)
 	current(t, "docs/results.md", func(string) string { return s.write() })
-	current(t, "README.md", func(now string) string {
-		head, rest, ok := strings.Cut(now, "\n"+line(s.readme.Columns))
-		require.True(t, ok, "README.md has no table of results")
-		_, rest, ok = strings.Cut(rest, "\n\n")
-		require.True(t, ok)
-		return head + "\n" + s.readme.write() + "\n" + rest
-	})
+	tables := map[string][]*table{"README.md": {&s.readme}}
+	for _, c := range s.claims {
+		for _, p := range c.Parts {
+			if c.Also != "" && p.Table != nil {
+				tables[c.Also] = append(tables[c.Also], p.Table)
+			}
+		}
+	}
+	for name, all := range tables {
+		current(t, name, func(now string) string {
+			for _, one := range all {
+				now, err = one.replace(now)
+				require.NoError(t, err, name)
+			}
+			return now
+		})
+	}
 }
 
 func current(t *testing.T, name string, want func(now string) string) {

@@ -3,9 +3,11 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"slices"
 	"sync"
+	"syscall"
 )
 
 // cache is the memory of the host: written data that is not in the folder yet.
@@ -14,6 +16,10 @@ type cache struct {
 	files map[uint64]*pages // by inode
 	bytes int64
 	count *os.File
+
+	folder string
+	quota  int64 // of all files together
+	late   bool  // it is exceeded by an fsync, not by a write
 }
 
 // pages are the writes to one file after the last fsync, in order.
@@ -33,9 +39,17 @@ func (c *cache) changed(by int64) {
 	_, _ = c.count.WriteAt(fmt.Appendf(nil, "%-20d", c.bytes), 0) // read by a test
 }
 
-func (c *cache) write(inode uint64, data []byte, at int64) {
+// write keeps as many of the bytes as the quota allows, and returns their number.
+func (c *cache) write(inode uint64, data []byte, at int64) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if !c.late {
+		room, err := c.room(inode, data, at)
+		if err != nil {
+			return 0, err
+		}
+		data = data[:room]
+	}
 	p := c.files[inode]
 	if p == nil {
 		p = new(pages)
@@ -44,6 +58,40 @@ func (c *cache) write(inode uint64, data []byte, at int64) {
 	p.writes = append(p.writes, write{at, slices.Clone(data)})
 	p.end = max(p.end, at+int64(len(data)))
 	c.changed(int64(len(data)))
+	return len(data), nil
+}
+
+// room returns how many bytes of a write the quota allows. The error is EDQUOT if it allows
+// none.
+func (c *cache) room(inode uint64, data []byte, at int64) (int, error) {
+	if c.quota == math.MaxInt64 {
+		return len(data), nil
+	}
+	list, err := os.ReadDir(c.folder)
+	if err != nil {
+		return 0, err
+	}
+	own, others := int64(0), int64(0)
+	for _, e := range list {
+		info, err := e.Info()
+		if err != nil {
+			return 0, err
+		}
+		i, size := info.Sys().(*syscall.Stat_t).Ino, info.Size()
+		if p := c.files[i]; p != nil && !c.late {
+			size = max(size, p.end)
+		}
+		if i == inode {
+			own = size
+		} else {
+			others += size
+		}
+	}
+	end := max(own, c.quota-others)
+	if n := min(int64(len(data)), end-at); n > 0 || len(data) == 0 {
+		return int(max(n, 0)), nil
+	}
+	return 0, syscall.EDQUOT
 }
 
 // flush writes the pages of a file to the folder.
@@ -54,10 +102,26 @@ func (c *cache) flush(inode uint64, to io.WriterAt) error {
 	if p == nil {
 		return nil
 	}
-	for _, w := range p.writes {
-		if _, err := to.WriteAt(w.data, w.at); err != nil {
+	for len(p.writes) > 0 {
+		w := p.writes[0]
+		room, err := len(w.data), error(nil)
+		if c.late {
+			room, err = c.room(inode, w.data, w.at)
+		}
+		if _, e := to.WriteAt(w.data[:room], w.at); err == nil && e != nil {
+			return e
+		}
+		if err == nil && room < len(w.data) {
+			err = syscall.EDQUOT
+		}
+		if err != nil { // as a kernel does, it forgets what it could not write
+			for _, w := range p.writes {
+				c.changed(-int64(len(w.data)))
+			}
+			delete(c.files, inode)
 			return err
 		}
+		p.writes = p.writes[1:]
 		c.changed(-int64(len(w.data)))
 	}
 	delete(c.files, inode)

@@ -3,14 +3,18 @@
 // close of a file, writes the data to the underlying folder, which all hosts share. If
 // lossy is killed, the other data is lost.
 //
-//	lossy FOLDER MOUNTPOINT COUNTER COMMAND [args]
+//	lossy [-quota BYTES [-late]] FOLDER MOUNTPOINT COUNTER COMMAND [args]
 //
 // COUNTER is a file that contains the number of bytes that would be lost now.
+// With a quota the files of the folder have at most that many bytes together: the write that
+// exceeds it fails, or with -late, as over a network, the fsync.
 package main
 
 import (
 	"errors"
+	"flag"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -22,11 +26,15 @@ import (
 )
 
 func main() {
-	if len(os.Args) < 5 {
-		fmt.Fprintln(os.Stderr, "usage: lossy FOLDER MOUNTPOINT COUNTER COMMAND [args]")
+	quota := flag.Int64("quota", math.MaxInt64, "bytes that the files have together at most")
+	late := flag.Bool("late", false, "exceed the quota in fsync, not in write")
+	flag.Parse()
+	if flag.NArg() < 4 {
+		fmt.Fprintln(os.Stderr, "usage: lossy [-quota BYTES [-late]] FOLDER MOUNTPOINT COUNTER COMMAND [args]")
 		os.Exit(2)
 	}
-	code, err := run(os.Args[1], os.Args[2], os.Args[3], os.Args[4:])
+	own := &cache{files: make(map[uint64]*pages), folder: flag.Arg(0), quota: *quota, late: *late}
+	code, err := run(own, flag.Arg(1), flag.Arg(2), flag.Args()[3:])
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "lossy:", err)
 		os.Exit(1)
@@ -34,16 +42,15 @@ func main() {
 	os.Exit(code)
 }
 
-func run(folder, mount, counter string, command []string) (int, error) {
-	count, err := os.Create(counter)
+func run(pages *cache, mount, counter string, command []string) (_ int, err error) {
+	pages.count, err = os.Create(counter)
 	if err != nil {
 		return 0, err
 	}
-	root, err := fs.NewLoopbackRoot(folder)
+	root, err := fs.NewLoopbackRoot(pages.folder)
 	if err != nil {
 		return 0, err
 	}
-	pages := &cache{files: make(map[uint64]*pages), count: count}
 	data := root.(*fs.LoopbackNode).RootData
 	data.NewNode = func(data *fs.LoopbackRoot, _ *fs.Inode, _ string, _ *syscall.Stat_t) fs.InodeEmbedder {
 		return &node{LoopbackNode: fs.LoopbackNode{RootData: data}, cache: pages}
@@ -53,7 +60,7 @@ func run(folder, mount, counter string, command []string) (int, error) {
 	// No attributes are cached between two calls, because other hosts change the folder,
 	// too.
 	server, err := fs.Mount(mount, own,
-		&fs.Options{MountOptions: fuse.MountOptions{DirectMountStrict: true, FsName: folder, Name: "lossy"}})
+		&fs.Options{MountOptions: fuse.MountOptions{DirectMountStrict: true, FsName: pages.folder, Name: "lossy"}})
 	if err != nil {
 		return 0, fmt.Errorf("mount: %w", err)
 	}

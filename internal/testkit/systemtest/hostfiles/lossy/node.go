@@ -107,8 +107,8 @@ func (h *handle) Read(_ context.Context, b []byte, at int64) (fuse.ReadResult, s
 
 // Write implements fs.FileWriter.
 func (h *handle) Write(_ context.Context, b []byte, at int64) (uint32, syscall.Errno) {
-	h.cache.write(h.inode, b, at)
-	return uint32(len(b)), 0
+	n, err := h.cache.write(h.inode, b, at)
+	return uint32(n), fs.ToErrno(err)
 }
 
 // Fsync implements fs.FileFsyncer.
