@@ -11,23 +11,24 @@ import (
 // n mod parts are one longer than the others. It panics if parts < 1.
 func Blocks(n, parts int) iter.Seq2[int, int] {
 	if parts < 1 {
-		noParts(parts)
+		panic(partsError(parts))
 	}
 	return sched.Blocks(n, parts)
 }
 
-// noParts is a function of its own, so that Blocks can be inlined.
-//
-//go:noinline
-func noParts(parts int) {
-	panic(fmt.Sprintf("intra.Blocks: %d parts, want at least 1", parts))
+// partsError is the panic of Blocks. It is made without a call, so that the compiler inlines
+// Blocks: a loop over blocks then allocates nothing.
+type partsError int
+
+func (e partsError) Error() string {
+	return fmt.Sprintf("intra.Blocks: %d parts, want at least 1", int(e))
 }
 
 // BlocksOf cuts 0..n into blocks [lo, hi) of size elements; the last may be
 // shorter. It panics if size < 1.
 func BlocksOf(n, size int) iter.Seq2[int, int] {
 	if size < 1 {
-		panic(fmt.Sprintf("intra.BlocksOf: blocks of %d elements, want at least 1", size))
+		panic(sizeError(size))
 	}
 	return func(yield func(lo, hi int) bool) {
 		for lo := 0; lo < n; lo += size {
@@ -36,6 +37,13 @@ func BlocksOf(n, size int) iter.Seq2[int, int] {
 			}
 		}
 	}
+}
+
+// sizeError is the panic of BlocksOf, like partsError.
+type sizeError int
+
+func (e sizeError) Error() string {
+	return fmt.Sprintf("intra.BlocksOf: blocks of %d elements, want at least 1", int(e))
 }
 
 // Range is the half-open interval from Lo to Hi.

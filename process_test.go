@@ -38,7 +38,7 @@ func TestBlocks(t *testing.T) {
 			break // a loop may end early
 		}
 	}
-	require.PanicsWithValue(t, "intra.Blocks: 0 parts, want at least 1", func() { intra.Blocks(4, 0) })
+	require.PanicsWithError(t, "intra.Blocks: 0 parts, want at least 1", func() { intra.Blocks(4, 0) })
 }
 
 func TestNilProcessIsARankAlone(t *testing.T) {

@@ -22,7 +22,7 @@ func TestBlocksOf(t *testing.T) {
 	for range intra.BlocksOf(0, 4) {
 		t.Fatal("no elements, no block")
 	}
-	require.PanicsWithValue(t, "intra.BlocksOf: blocks of 0 elements, want at least 1", func() { intra.BlocksOf(3, 0) })
+	require.PanicsWithError(t, "intra.BlocksOf: blocks of 0 elements, want at least 1", func() { intra.BlocksOf(3, 0) })
 }
 
 // Every element of a matrix is in exactly one block.

@@ -100,32 +100,66 @@ func (p *Process) memory() *section {
 // on any replica, and more than once. It may access only the regions, and read memory that
 // nothing writes during the section.
 func (s *Section) Launch(t *Task, body func(), regions ...Region) {
-	in, at := s.in, s.in.at
-	switch {
-	case in.known:
-	case in.p != nil:
-		at = in.p.sites.Here(0)
-	default:
-		at = new(callsite.Sites).Here(0)
+	at := s.in.at
+	if !s.in.known {
+		at = s.in.place()
 	}
+	s.mustBeOpen(t, at)
+	s.in.launch(t, body, at, s.in.copied(regions), regions)
+}
+
+// LaunchKept is for generated code: Launch with regions that nothing changes until the
+// section has ended.
+func (s *Section) LaunchKept(t *Task, body func(), regions []Region) {
+	at := s.in.at
+	if !s.in.known {
+		at = s.in.place()
+	}
+	s.mustBeOpen(t, at)
+	own := regions
+	if !update.Plain(regions) {
+		own = s.in.copied(regions)
+	}
+	s.in.launch(t, body, at, own, regions)
+}
+
+// place returns where its caller was called.
+func (s *section) place() *callsite.Site {
+	if s.p != nil {
+		return s.p.sites.Here(1)
+	}
+	return new(callsite.Sites).Here(1)
+}
+
+func (s *Section) mustBeOpen(t *Task, at *callsite.Site) {
 	if s.over() {
 		panic(fmt.Sprintf("intra: task %s is launched at %s in a section that has ended", t.Name(), at))
 	}
-	from := len(in.regions)
-	in.regions = update.Expand(in.regions, regions)
-	own := in.regions[from:len(in.regions):len(in.regions)]
-	in.shared.Tasks = append(in.shared.Tasks, engine.Task{Kernel: &t.kernel, Body: body, At: at, Regions: own})
-	if !in.columns.Add(own) {
-		if err := in.columns.Check(own); err != nil && in.err == nil {
-			in.err = &SectionError{Section: in.shared.Number, Task: t.Name(), Pos: at.String(), Err: err}
+}
+
+// copied returns the regions of a task in memory of the section.
+func (s *section) copied(regions []Region) []Region {
+	from := len(s.regions)
+	s.regions = update.Expand(s.regions, regions)
+	return s.regions[from:len(s.regions):len(s.regions)]
+}
+
+// launch adds a task that is launched at a place. Its own regions follow from those of the
+// launch, which do not escape.
+func (s *section) launch(t *Task, body func(), at *callsite.Site, own, regions []Region) {
+	task := s.shared.Add()
+	task.Kernel, task.Body, task.At, task.Regions = &t.kernel, body, at, own
+	if !s.columns.Add(own) {
+		if err := s.columns.Check(own); err != nil && s.err == nil {
+			s.err = &SectionError{Section: s.shared.Number, Task: t.Name(), Pos: at.String(), Err: err}
 		}
 	}
 	switch {
-	case in.err != nil:
-	case in.check != nil:
-		in.check.Launched(regions)
-	case in.p.alone():
-		in.p.runAlone(&in.shared, len(in.shared.Tasks)-1)
+	case s.err != nil:
+	case s.check != nil:
+		s.check.Launched(regions)
+	case s.p.alone():
+		s.p.runAlone(&s.shared, len(s.shared.Tasks)-1)
 	}
 }
 

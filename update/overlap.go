@@ -166,7 +166,7 @@ func Aliased(regions []Region) {
 		lo, hi := regions[i].span()
 		for k := range regions {
 			if l, h := regions[k].span(); regions[k].Mode == In && l < hi && lo < h {
-				regions[i].Mode = InOut
+				regions[i].Mode, regions[i].aliased = InOut, true
 			}
 		}
 	}

@@ -31,15 +31,16 @@ func (m Mode) Written() bool { return m == Out || m == InOut || m == Reduce }
 type Region struct {
 	Name string
 	Mem  []byte // its capacity is that of the argument
-	of   any    // nil pointer of type *T for elements of type T; for leads the argument
-	// whole is the memory of which Mem is a part, or into which Mem is folded, and extent
-	// its size in bytes. If whole is nil, that memory is Mem.
-	whole  unsafe.Pointer
-	extent int
-	each   func(lo, hi int)
-	more   *more
-	size   uint32 // bytes of an element
-	Mode   Mode
+	of   any    // the nil pointer of type *T to elements of type T; for leads the argument
+	// whole is the memory of which Mem is a part, or that it is folded into, and extent its
+	// bytes; nil: it is Mem.
+	whole   unsafe.Pointer
+	extent  int
+	each    func(lo, hi int)
+	more    *more
+	size    uint32 // bytes of an element
+	Mode    Mode
+	aliased bool // Aliased has changed Mode
 }
 
 // more holds the fields that few regions use.
@@ -54,6 +55,26 @@ type more struct {
 // Slice makes a region of the elements of s.
 func Slice[T any](mode Mode, name string, s []T) Region {
 	return Region{Name: name, Mem: bytesOf(s), of: (*T)(nil), size: uint32(unsafe.Sizeof(*new(T))), Mode: mode}
+}
+
+// Set makes r, a region of Slice, one of the elements of s.
+func Set[T any](r *Region, s []T) { r.Mem = bytesOf(s) }
+
+// Forget drops the memory of r, unless that lies in the size bytes at keeps, and undoes
+// Aliased.
+func (r *Region) Forget(keeps unsafe.Pointer, size uintptr) {
+	if r.aliased {
+		r.aliased, r.Mode = false, Out
+	}
+	if uintptr(unsafe.Pointer(unsafe.SliceData(r.Mem)))-uintptr(keeps) < size {
+		return
+	}
+	if r.Mem = nil; r.whole != nil {
+		r.whole = nil
+	}
+	if r.Mode == leads {
+		r.of = nil
+	}
 }
 
 // bytesOf returns the memory of s, with its capacity.
@@ -179,15 +200,20 @@ func Block[T any](mode Mode, name string, s []T, top, bottom, left, right, width
 	return r
 }
 
-// Expand appends the regions of a task, with blocks split into rows.
-func Expand(to, regions []Region) []Region {
-	plain := true
+// Plain reports whether Expand would change nothing: no region is a block or reaches others,
+// or has an error.
+func Plain(regions []Region) bool {
 	for i := range regions {
 		if r := &regions[i]; r.Mode == leads || r.more != nil {
-			plain = false
+			return false
 		}
 	}
-	if plain {
+	return true
+}
+
+// Expand appends the regions of a task, with blocks split into rows.
+func Expand(to, regions []Region) []Region {
+	if Plain(regions) {
 		return append(to, regions...)
 	}
 	for i := range regions {

@@ -2,8 +2,10 @@ package update_test
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 
@@ -234,4 +236,28 @@ func FuzzParseMessage(f *testing.F) {
 		again := m.Header(h.Incarnation)
 		require.Equal(t, h.Args, again.Args)
 	})
+}
+
+// TestForget: a region that is used again is as it was made, without its memory.
+func TestForget(t *testing.T) {
+	var arguments struct{ a, b float64 }
+	w := make([]float64, 4)
+	regions := []update.Region{update.Var(update.In, "b", &arguments.b), update.Slice(update.In, "r", w), update.Slice(update.Out, "w", w), update.Part(w, update.Slice(update.Out, "part", w[1:2])), update.Reaches("v", w)}
+	made := slices.Clone(regions)
+	update.Aliased(regions)
+	require.Equal(t, update.InOut, regions[2].Mode)
+	for i := range regions {
+		regions[i].Forget(unsafe.Pointer(&arguments), unsafe.Sizeof(arguments))
+	}
+	require.Equal(t, made[0], regions[0])
+	for _, r := range regions[1:] {
+		require.Nil(t, r.Mem, r.Name)
+		require.Empty(t, r.Array(), r.Name)
+	}
+	v, ok := regions[4].Reach()
+	require.True(t, ok)
+	require.Nil(t, v)
+	update.Set(&regions[1], w)
+	update.Set(&regions[2], w)
+	require.Equal(t, made[1:3], regions[1:3])
 }

@@ -28,16 +28,20 @@ func launchWaxpby(s *intra.Section, alpha float64, x []float64, beta float64, y,
 	slot := intraruntime.Slot[arguments](s, taskWaxpby)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.InVar("alpha", &a.alpha),
+			intra.In("x", x),
+			intra.InVar("beta", &a.beta),
+			intra.In("y", y),
+			intra.Out("w", w),
+		}
 		slot.Body = func() { waxpby(a.alpha, a.x, a.beta, a.y, a.w) }
 	}
 	*a = arguments{alpha, x, beta, y, w}
-	s.Launch(taskWaxpby, slot.Body,
-		intra.InVar("alpha", &a.alpha),
-		intra.In("x", x),
-		intra.InVar("beta", &a.beta),
-		intra.In("y", y),
-		intra.Out("w", w),
-	)
+	intraruntime.Set(&slot.Regions[1], x)
+	intraruntime.Set(&slot.Regions[3], y)
+	intraruntime.Set(&slot.Regions[4], w)
+	s.LaunchKept(taskWaxpby, slot.Body, slot.Regions)
 }
 
 var taskDot = intra.Register("github.com/intrahpc/intra/examples/amg.dot")
@@ -53,14 +57,18 @@ func launchDot(s *intra.Section, x, y []float64, sum *float64) {
 	slot := intraruntime.Slot[arguments](s, taskDot)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.In("x", x),
+			intra.In("y", y),
+			region,
+		}
 		slot.Body = func() { *a.cell = dot(a.x, a.y) }
 	}
 	*a = arguments{x, y, cell}
-	s.Launch(taskDot, slot.Body,
-		intra.In("x", x),
-		intra.In("y", y),
-		region,
-	)
+	intraruntime.Set(&slot.Regions[0], x)
+	intraruntime.Set(&slot.Regions[1], y)
+	slot.Regions[2] = region
+	s.LaunchKept(taskDot, slot.Body, slot.Regions)
 }
 
 var taskMultiply = intra.Register("github.com/intrahpc/intra/examples/amg.multiply")
@@ -76,15 +84,19 @@ func launchMultiply(s *intra.Section, a kernels.Matrix[float64], lo int, x, y []
 	slot := intraruntime.Slot[arguments](s, taskMultiply)
 	args := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.InVar("lo", &args.lo),
+			intra.In("x", x),
+			intra.Out("y", y),
+			intraruntime.Reach("a", a),
+		}
 		slot.Body = func() { multiply(args.a, args.lo, args.x, args.y) }
 	}
 	*args = arguments{a, lo, x, y}
-	s.Launch(taskMultiply, slot.Body,
-		intra.InVar("lo", &args.lo),
-		intra.In("x", x),
-		intra.Out("y", y),
-		intraruntime.Reach("a", a),
-	)
+	intraruntime.Set(&slot.Regions[1], x)
+	intraruntime.Set(&slot.Regions[2], y)
+	slot.Regions[3] = intraruntime.Reach("a", a)
+	s.LaunchKept(taskMultiply, slot.Body, slot.Regions)
 }
 
 var taskScale = intra.Register("github.com/intrahpc/intra/examples/amg.scale")
@@ -100,15 +112,19 @@ func launchScale(s *intra.Section, f float64, inverse, r, d []float64) {
 	slot := intraruntime.Slot[arguments](s, taskScale)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.InVar("f", &a.f),
+			intra.In("inverse", inverse),
+			intra.In("r", r),
+			intra.Out("d", d),
+		}
 		slot.Body = func() { scale(a.f, a.inverse, a.r, a.d) }
 	}
 	*a = arguments{f, inverse, r, d}
-	s.Launch(taskScale, slot.Body,
-		intra.InVar("f", &a.f),
-		intra.In("inverse", inverse),
-		intra.In("r", r),
-		intra.Out("d", d),
-	)
+	intraruntime.Set(&slot.Regions[1], inverse)
+	intraruntime.Set(&slot.Regions[2], r)
+	intraruntime.Set(&slot.Regions[3], d)
+	s.LaunchKept(taskScale, slot.Body, slot.Regions)
 }
 
 var taskResidual = intra.Register("github.com/intrahpc/intra/examples/amg.residual")
@@ -125,16 +141,21 @@ func launchResidual(s *intra.Section, a kernels.Matrix[float64], lo int, x, r, y
 	slot := intraruntime.Slot[arguments](s, taskResidual)
 	args := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.InVar("lo", &args.lo),
+			intra.In("x", x),
+			intra.In("r", r),
+			intra.Out("y", y),
+			intraruntime.Reach("a", a),
+		}
 		slot.Body = func() { residual(args.a, args.lo, args.x, args.r, args.y) }
 	}
 	*args = arguments{a, lo, x, r, y}
-	s.Launch(taskResidual, slot.Body,
-		intra.InVar("lo", &args.lo),
-		intra.In("x", x),
-		intra.In("r", r),
-		intra.Out("y", y),
-		intraruntime.Reach("a", a),
-	)
+	intraruntime.Set(&slot.Regions[1], x)
+	intraruntime.Set(&slot.Regions[2], r)
+	intraruntime.Set(&slot.Regions[3], y)
+	slot.Regions[4] = intraruntime.Reach("a", a)
+	s.LaunchKept(taskResidual, slot.Body, slot.Regions)
 }
 
 var taskDirection = intra.Register("github.com/intrahpc/intra/examples/amg.direction")
@@ -153,18 +174,24 @@ func launchDirection(s *intra.Section, a kernels.Matrix[float64], lo int, f floa
 	slot := intraruntime.Slot[arguments](s, taskDirection)
 	args := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.InVar("lo", &args.lo),
+			intra.InVar("f", &args.f),
+			intra.In("inverse", inverse),
+			intra.In("x", x),
+			intra.In("r", r),
+			intra.Out("d", d),
+			intraruntime.Reach("a", a),
+		}
 		slot.Body = func() { direction(args.a, args.lo, args.f, args.inverse, args.x, args.r, args.d) }
 	}
 	*args = arguments{a, lo, f, inverse, x, r, d}
-	s.Launch(taskDirection, slot.Body,
-		intra.InVar("lo", &args.lo),
-		intra.InVar("f", &args.f),
-		intra.In("inverse", inverse),
-		intra.In("x", x),
-		intra.In("r", r),
-		intra.Out("d", d),
-		intraruntime.Reach("a", a),
-	)
+	intraruntime.Set(&slot.Regions[2], inverse)
+	intraruntime.Set(&slot.Regions[3], x)
+	intraruntime.Set(&slot.Regions[4], r)
+	intraruntime.Set(&slot.Regions[5], d)
+	slot.Regions[6] = intraruntime.Reach("a", a)
+	s.LaunchKept(taskDirection, slot.Body, slot.Regions)
 }
 
 var taskCorrect = intra.Register("github.com/intrahpc/intra/examples/amg.correct")
@@ -184,19 +211,25 @@ func launchCorrect(s *intra.Section, a kernels.Matrix[float64], lo int, alpha, b
 	slot := intraruntime.Slot[arguments](s, taskCorrect)
 	args := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.InVar("lo", &args.lo),
+			intra.InVar("alpha", &args.alpha),
+			intra.InVar("beta", &args.beta),
+			intra.In("inverse", inverse),
+			intra.In("d", d),
+			intra.In("x", x),
+			intra.Out("next", next),
+			intraruntime.Reach("a", a),
+		}
 		slot.Body = func() { correct(args.a, args.lo, args.alpha, args.beta, args.inverse, args.d, args.x, args.next) }
 	}
 	*args = arguments{a, lo, alpha, beta, inverse, d, x, next}
-	s.Launch(taskCorrect, slot.Body,
-		intra.InVar("lo", &args.lo),
-		intra.InVar("alpha", &args.alpha),
-		intra.InVar("beta", &args.beta),
-		intra.In("inverse", inverse),
-		intra.In("d", d),
-		intra.In("x", x),
-		intra.Out("next", next),
-		intraruntime.Reach("a", a),
-	)
+	intraruntime.Set(&slot.Regions[3], inverse)
+	intraruntime.Set(&slot.Regions[4], d)
+	intraruntime.Set(&slot.Regions[5], x)
+	intraruntime.Set(&slot.Regions[6], next)
+	slot.Regions[7] = intraruntime.Reach("a", a)
+	s.LaunchKept(taskCorrect, slot.Body, slot.Regions)
 }
 
 var taskInterpolate = intra.Register("github.com/intrahpc/intra/examples/amg.interpolate")
@@ -213,16 +246,21 @@ func launchInterpolate(s *intra.Section, p kernels.Matrix[float64], lo int, coar
 	slot := intraruntime.Slot[arguments](s, taskInterpolate)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.InVar("lo", &a.lo),
+			intra.In("coarse", coarse),
+			intra.In("x", x),
+			intra.Out("next", next),
+			intraruntime.Reach("p", p),
+		}
 		slot.Body = func() { interpolate(a.p, a.lo, a.coarse, a.x, a.next) }
 	}
 	*a = arguments{p, lo, coarse, x, next}
-	s.Launch(taskInterpolate, slot.Body,
-		intra.InVar("lo", &a.lo),
-		intra.In("coarse", coarse),
-		intra.In("x", x),
-		intra.Out("next", next),
-		intraruntime.Reach("p", p),
-	)
+	intraruntime.Set(&slot.Regions[1], coarse)
+	intraruntime.Set(&slot.Regions[2], x)
+	intraruntime.Set(&slot.Regions[3], next)
+	slot.Regions[4] = intraruntime.Reach("p", p)
+	s.LaunchKept(taskInterpolate, slot.Body, slot.Regions)
 }
 
 var taskCountEntries = intra.Register("github.com/intrahpc/intra/examples/amg.countEntries")
@@ -239,16 +277,21 @@ func launchCountEntries(s *intra.Section, a, b *sparse, lo int, seen, count []in
 	slot := intraruntime.Slot[arguments](s, taskCountEntries)
 	args := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.InVar("lo", &args.lo),
+			intra.Scratch("seen", seen),
+			intra.Out("count", count),
+			intraruntime.Reach("a", a),
+			intraruntime.Reach("b", b),
+		}
 		slot.Body = func() { countEntries(args.a, args.b, args.lo, args.seen, args.count) }
 	}
 	*args = arguments{a, b, lo, seen, count}
-	s.Launch(taskCountEntries, slot.Body,
-		intra.InVar("lo", &args.lo),
-		intra.Scratch("seen", seen),
-		intra.Out("count", count),
-		intraruntime.Reach("a", a),
-		intraruntime.Reach("b", b),
-	)
+	intraruntime.Set(&slot.Regions[1], seen)
+	intraruntime.Set(&slot.Regions[2], count)
+	slot.Regions[3] = intraruntime.Reach("a", a)
+	slot.Regions[4] = intraruntime.Reach("b", b)
+	s.LaunchKept(taskCountEntries, slot.Body, slot.Regions)
 }
 
 var taskFillEntries = intra.Register("github.com/intrahpc/intra/examples/amg.fillEntries")
@@ -268,19 +311,27 @@ func launchFillEntries(s *intra.Section, a, b *sparse, lo int, ptr []int64, seen
 	slot := intraruntime.Slot[arguments](s, taskFillEntries)
 	args := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.InVar("lo", &args.lo),
+			intra.In("ptr", ptr),
+			intra.Scratch("seen", seen),
+			intra.Scratch("sums", sums),
+			intra.Out("col", col),
+			intra.Out("val", val),
+			intraruntime.Reach("a", a),
+			intraruntime.Reach("b", b),
+		}
 		slot.Body = func() { fillEntries(args.a, args.b, args.lo, args.ptr, args.seen, args.sums, args.col, args.val) }
 	}
 	*args = arguments{a, b, lo, ptr, seen, sums, col, val}
-	s.Launch(taskFillEntries, slot.Body,
-		intra.InVar("lo", &args.lo),
-		intra.In("ptr", ptr),
-		intra.Scratch("seen", seen),
-		intra.Scratch("sums", sums),
-		intra.Out("col", col),
-		intra.Out("val", val),
-		intraruntime.Reach("a", a),
-		intraruntime.Reach("b", b),
-	)
+	intraruntime.Set(&slot.Regions[1], ptr)
+	intraruntime.Set(&slot.Regions[2], seen)
+	intraruntime.Set(&slot.Regions[3], sums)
+	intraruntime.Set(&slot.Regions[4], col)
+	intraruntime.Set(&slot.Regions[5], val)
+	slot.Regions[6] = intraruntime.Reach("a", a)
+	slot.Regions[7] = intraruntime.Reach("b", b)
+	s.LaunchKept(taskFillEntries, slot.Body, slot.Regions)
 }
 
 var taskFillSmoothed = intra.Register("github.com/intrahpc/intra/examples/amg.fillSmoothed")
@@ -302,21 +353,30 @@ func launchFillSmoothed(s *intra.Section, a *sparse, near []float64, omega float
 	slot := intraruntime.Slot[arguments](s, taskFillSmoothed)
 	args := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.In("near", near),
+			intra.InVar("omega", &args.omega),
+			intra.InVar("lo", &args.lo),
+			intra.In("ptr", ptr),
+			intra.Scratch("seen", seen),
+			intra.Scratch("sums", sums),
+			intra.Out("col", col),
+			intra.Out("val", val),
+			intraruntime.Reach("a", a),
+			intraruntime.Reach("t", t),
+		}
 		slot.Body = func() {
 			fillSmoothed(args.a, args.near, args.omega, args.t, args.lo, args.ptr, args.seen, args.sums, args.col, args.val)
 		}
 	}
 	*args = arguments{a, near, omega, t, lo, ptr, seen, sums, col, val}
-	s.Launch(taskFillSmoothed, slot.Body,
-		intra.In("near", near),
-		intra.InVar("omega", &args.omega),
-		intra.InVar("lo", &args.lo),
-		intra.In("ptr", ptr),
-		intra.Scratch("seen", seen),
-		intra.Scratch("sums", sums),
-		intra.Out("col", col),
-		intra.Out("val", val),
-		intraruntime.Reach("a", a),
-		intraruntime.Reach("t", t),
-	)
+	intraruntime.Set(&slot.Regions[0], near)
+	intraruntime.Set(&slot.Regions[3], ptr)
+	intraruntime.Set(&slot.Regions[4], seen)
+	intraruntime.Set(&slot.Regions[5], sums)
+	intraruntime.Set(&slot.Regions[6], col)
+	intraruntime.Set(&slot.Regions[7], val)
+	slot.Regions[8] = intraruntime.Reach("a", a)
+	slot.Regions[9] = intraruntime.Reach("t", t)
+	s.LaunchKept(taskFillSmoothed, slot.Body, slot.Regions)
 }

@@ -29,18 +29,22 @@ func launchWaxpby(s *intra.Section, how arithmetic, alpha float64, x []float64, 
 	slot := intraruntime.Slot[arguments](s, taskWaxpby)
 	a := &slot.Arguments
 	if slot.Body == nil {
-		slot.Body = func() { waxpby(a.how, a.alpha, a.x, a.beta, a.y, a.w) }
 		slot.Part = func(lo, hi int) { waxpby(a.how, a.alpha, a.x[lo:hi], a.beta, a.y[lo:hi], a.w[lo:hi]) }
+		slot.Regions = []intra.Region{
+			intra.InVar("how", &a.how),
+			intra.InVar("alpha", &a.alpha),
+			intra.In("x", x),
+			intra.InVar("beta", &a.beta),
+			intra.In("y", y),
+			intraruntime.Elementwise(intra.Out("w", w), slot.Part),
+		}
+		slot.Body = func() { waxpby(a.how, a.alpha, a.x, a.beta, a.y, a.w) }
 	}
 	*a = arguments{how, alpha, x, beta, y, w}
-	s.Launch(taskWaxpby, slot.Body,
-		intra.InVar("how", &a.how),
-		intra.InVar("alpha", &a.alpha),
-		intra.In("x", x),
-		intra.InVar("beta", &a.beta),
-		intra.In("y", y),
-		intraruntime.Elementwise(intra.Out("w", w), slot.Part),
-	)
+	intraruntime.Set(&slot.Regions[2], x)
+	intraruntime.Set(&slot.Regions[4], y)
+	slot.Regions[5] = intraruntime.Elementwise(intra.Out("w", w), slot.Part)
+	s.LaunchKept(taskWaxpby, slot.Body, slot.Regions)
 }
 
 var taskDdot = intra.Register("github.com/intrahpc/intra/examples/hpccg.ddot")
@@ -57,15 +61,19 @@ func launchDdot(s *intra.Section, how arithmetic, x, y []float64, sum *float64) 
 	slot := intraruntime.Slot[arguments](s, taskDdot)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.InVar("how", &a.how),
+			intra.In("x", x),
+			intra.In("y", y),
+			region,
+		}
 		slot.Body = func() { *a.cell = ddot(a.how, a.x, a.y) }
 	}
 	*a = arguments{how, x, y, cell}
-	s.Launch(taskDdot, slot.Body,
-		intra.InVar("how", &a.how),
-		intra.In("x", x),
-		intra.In("y", y),
-		region,
-	)
+	intraruntime.Set(&slot.Regions[1], x)
+	intraruntime.Set(&slot.Regions[2], y)
+	slot.Regions[3] = region
+	s.LaunchKept(taskDdot, slot.Body, slot.Regions)
 }
 
 var taskWaxpbyDot = intra.Register("github.com/intrahpc/intra/examples/hpccg.waxpbyDot")
@@ -85,18 +93,23 @@ func launchWaxpbyDot(s *intra.Section, how arithmetic, alpha float64, x []float6
 	slot := intraruntime.Slot[arguments](s, taskWaxpbyDot)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.InVar("how", &a.how),
+			intra.InVar("alpha", &a.alpha),
+			intra.In("x", x),
+			intra.InVar("beta", &a.beta),
+			intra.In("y", y),
+			intra.Out("w", w),
+			region,
+		}
 		slot.Body = func() { *a.cell = waxpbyDot(a.how, a.alpha, a.x, a.beta, a.y, a.w) }
 	}
 	*a = arguments{how, alpha, x, beta, y, w, cell}
-	s.Launch(taskWaxpbyDot, slot.Body,
-		intra.InVar("how", &a.how),
-		intra.InVar("alpha", &a.alpha),
-		intra.In("x", x),
-		intra.InVar("beta", &a.beta),
-		intra.In("y", y),
-		intra.Out("w", w),
-		region,
-	)
+	intraruntime.Set(&slot.Regions[2], x)
+	intraruntime.Set(&slot.Regions[4], y)
+	intraruntime.Set(&slot.Regions[5], w)
+	slot.Regions[6] = region
+	s.LaunchKept(taskWaxpbyDot, slot.Body, slot.Regions)
 }
 
 var taskSparsemv = intra.Register("github.com/intrahpc/intra/examples/hpccg.sparsemv")
@@ -112,15 +125,19 @@ func launchSparsemv(s *intra.Section, a kernels.Matrix[float64], lo int, x, y []
 	slot := intraruntime.Slot[arguments](s, taskSparsemv)
 	args := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.InVar("lo", &args.lo),
+			intra.In("x", x),
+			intra.Out("y", y),
+			intraruntime.Reach("a", a),
+		}
 		slot.Body = func() { sparsemv(args.a, args.lo, args.x, args.y) }
 	}
 	*args = arguments{a, lo, x, y}
-	s.Launch(taskSparsemv, slot.Body,
-		intra.InVar("lo", &args.lo),
-		intra.In("x", x),
-		intra.Out("y", y),
-		intraruntime.Reach("a", a),
-	)
+	intraruntime.Set(&slot.Regions[1], x)
+	intraruntime.Set(&slot.Regions[2], y)
+	slot.Regions[3] = intraruntime.Reach("a", a)
+	s.LaunchKept(taskSparsemv, slot.Body, slot.Regions)
 }
 
 var taskSparsemvDot = intra.Register("github.com/intrahpc/intra/examples/hpccg.sparsemvDot")
@@ -139,15 +156,20 @@ func launchSparsemvDot(s *intra.Section, how arithmetic, a kernels.Matrix[float6
 	slot := intraruntime.Slot[arguments](s, taskSparsemvDot)
 	args := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.InVar("how", &args.how),
+			intra.InVar("lo", &args.lo),
+			intra.In("x", x),
+			intra.Out("y", y),
+			region,
+			intraruntime.Reach("a", a),
+		}
 		slot.Body = func() { *args.cell = sparsemvDot(args.how, args.a, args.lo, args.x, args.y) }
 	}
 	*args = arguments{how, a, lo, x, y, cell}
-	s.Launch(taskSparsemvDot, slot.Body,
-		intra.InVar("how", &args.how),
-		intra.InVar("lo", &args.lo),
-		intra.In("x", x),
-		intra.Out("y", y),
-		region,
-		intraruntime.Reach("a", a),
-	)
+	intraruntime.Set(&slot.Regions[2], x)
+	intraruntime.Set(&slot.Regions[3], y)
+	slot.Regions[4] = region
+	slot.Regions[5] = intraruntime.Reach("a", a)
+	s.LaunchKept(taskSparsemvDot, slot.Body, slot.Regions)
 }

@@ -28,16 +28,20 @@ func launchWaxpby(s *intra.Section, alpha float64, x []float64, beta float64, y,
 	slot := intraruntime.Slot[arguments](s, taskWaxpby)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.InVar("alpha", &a.alpha),
+			intra.In("x", x),
+			intra.InVar("beta", &a.beta),
+			intra.In("y", y),
+			intra.Out("w", w),
+		}
 		slot.Body = func() { waxpby(a.alpha, a.x, a.beta, a.y, a.w) }
 	}
 	*a = arguments{alpha, x, beta, y, w}
-	s.Launch(taskWaxpby, slot.Body,
-		intra.InVar("alpha", &a.alpha),
-		intra.In("x", x),
-		intra.InVar("beta", &a.beta),
-		intra.In("y", y),
-		intra.Out("w", w),
-	)
+	intraruntime.Set(&slot.Regions[1], x)
+	intraruntime.Set(&slot.Regions[3], y)
+	intraruntime.Set(&slot.Regions[4], w)
+	s.LaunchKept(taskWaxpby, slot.Body, slot.Regions)
 }
 
 var taskDot = intra.Register("github.com/intrahpc/intra/examples/hpcg.dot")
@@ -53,14 +57,18 @@ func launchDot(s *intra.Section, x, y []float64, sum *float64) {
 	slot := intraruntime.Slot[arguments](s, taskDot)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.In("x", x),
+			intra.In("y", y),
+			region,
+		}
 		slot.Body = func() { *a.cell = dot(a.x, a.y) }
 	}
 	*a = arguments{x, y, cell}
-	s.Launch(taskDot, slot.Body,
-		intra.In("x", x),
-		intra.In("y", y),
-		region,
-	)
+	intraruntime.Set(&slot.Regions[0], x)
+	intraruntime.Set(&slot.Regions[1], y)
+	slot.Regions[2] = region
+	s.LaunchKept(taskDot, slot.Body, slot.Regions)
 }
 
 var taskMultiply = intra.Register("github.com/intrahpc/intra/examples/hpcg.multiply")
@@ -76,15 +84,19 @@ func launchMultiply(s *intra.Section, a *kernels.Sliced[float64], lo int, x, y [
 	slot := intraruntime.Slot[arguments](s, taskMultiply)
 	args := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.InVar("lo", &args.lo),
+			intra.In("x", x),
+			intra.Out("y", y),
+			intraruntime.Reach("a", a),
+		}
 		slot.Body = func() { multiply(args.a, args.lo, args.x, args.y) }
 	}
 	*args = arguments{a, lo, x, y}
-	s.Launch(taskMultiply, slot.Body,
-		intra.InVar("lo", &args.lo),
-		intra.In("x", x),
-		intra.Out("y", y),
-		intraruntime.Reach("a", a),
-	)
+	intraruntime.Set(&slot.Regions[1], x)
+	intraruntime.Set(&slot.Regions[2], y)
+	slot.Regions[3] = intraruntime.Reach("a", a)
+	s.LaunchKept(taskMultiply, slot.Body, slot.Regions)
 }
 
 var taskSweep = intra.Register("github.com/intrahpc/intra/examples/hpcg.sweep")
@@ -100,15 +112,19 @@ func launchSweep(s *intra.Section, g *kernels.GaussSeidel[float64], lo int, r, x
 	slot := intraruntime.Slot[arguments](s, taskSweep)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.InVar("lo", &a.lo),
+			intra.In("r", r),
+			intra.Out("x", x),
+			intraruntime.Reach("g", g),
+		}
 		slot.Body = func() { sweep(a.g, a.lo, a.r, a.x) }
 	}
 	*a = arguments{g, lo, r, x}
-	s.Launch(taskSweep, slot.Body,
-		intra.InVar("lo", &a.lo),
-		intra.In("r", r),
-		intra.Out("x", x),
-		intraruntime.Reach("g", g),
-	)
+	intraruntime.Set(&slot.Regions[1], r)
+	intraruntime.Set(&slot.Regions[2], x)
+	slot.Regions[3] = intraruntime.Reach("g", g)
+	s.LaunchKept(taskSweep, slot.Body, slot.Regions)
 }
 
 var taskSweepAgain = intra.Register("github.com/intrahpc/intra/examples/hpcg.sweepAgain")
@@ -126,17 +142,23 @@ func launchSweepAgain(s *intra.Section, a *kernels.Sliced[float64], g *kernels.G
 	slot := intraruntime.Slot[arguments](s, taskSweepAgain)
 	args := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.InVar("lo", &args.lo),
+			intra.In("r", r),
+			intra.In("x", x),
+			intra.Out("next", next),
+			intraruntime.Reach("a", a),
+			intraruntime.Reach("g", g),
+		}
 		slot.Body = func() { sweepAgain(args.a, args.g, args.lo, args.r, args.x, args.next) }
 	}
 	*args = arguments{a, g, lo, r, x, next}
-	s.Launch(taskSweepAgain, slot.Body,
-		intra.InVar("lo", &args.lo),
-		intra.In("r", r),
-		intra.In("x", x),
-		intra.Out("next", next),
-		intraruntime.Reach("a", a),
-		intraruntime.Reach("g", g),
-	)
+	intraruntime.Set(&slot.Regions[1], r)
+	intraruntime.Set(&slot.Regions[2], x)
+	intraruntime.Set(&slot.Regions[3], next)
+	slot.Regions[4] = intraruntime.Reach("a", a)
+	slot.Regions[5] = intraruntime.Reach("g", g)
+	s.LaunchKept(taskSweepAgain, slot.Body, slot.Regions)
 }
 
 var taskRelax = intra.Register("github.com/intrahpc/intra/examples/hpcg.relax")
@@ -154,17 +176,23 @@ func launchRelax(s *intra.Section, a *kernels.Sliced[float64], diag []float64, l
 	slot := intraruntime.Slot[arguments](s, taskRelax)
 	args := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.In("diag", diag),
+			intra.InVar("lo", &args.lo),
+			intra.In("r", r),
+			intra.In("x", x),
+			intra.Out("next", next),
+			intraruntime.Reach("a", a),
+		}
 		slot.Body = func() { relax(args.a, args.diag, args.lo, args.r, args.x, args.next) }
 	}
 	*args = arguments{a, diag, lo, r, x, next}
-	s.Launch(taskRelax, slot.Body,
-		intra.In("diag", diag),
-		intra.InVar("lo", &args.lo),
-		intra.In("r", r),
-		intra.In("x", x),
-		intra.Out("next", next),
-		intraruntime.Reach("a", a),
-	)
+	intraruntime.Set(&slot.Regions[0], diag)
+	intraruntime.Set(&slot.Regions[2], r)
+	intraruntime.Set(&slot.Regions[3], x)
+	intraruntime.Set(&slot.Regions[4], next)
+	slot.Regions[5] = intraruntime.Reach("a", a)
+	s.LaunchKept(taskRelax, slot.Body, slot.Regions)
 }
 
 var taskRestrict = intra.Register("github.com/intrahpc/intra/examples/hpcg.restrict")
@@ -182,17 +210,23 @@ func launchRestrict(s *intra.Section, a *kernels.Sliced[float64], lo int, x, r [
 	slot := intraruntime.Slot[arguments](s, taskRestrict)
 	args := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.InVar("lo", &args.lo),
+			intra.In("x", x),
+			intra.In("r", r),
+			intra.In("rows", rows),
+			intra.Out("coarse", coarse),
+			intraruntime.Reach("a", a),
+		}
 		slot.Body = func() { restrict(args.a, args.lo, args.x, args.r, args.rows, args.coarse) }
 	}
 	*args = arguments{a, lo, x, r, rows, coarse}
-	s.Launch(taskRestrict, slot.Body,
-		intra.InVar("lo", &args.lo),
-		intra.In("x", x),
-		intra.In("r", r),
-		intra.In("rows", rows),
-		intra.Out("coarse", coarse),
-		intraruntime.Reach("a", a),
-	)
+	intraruntime.Set(&slot.Regions[1], x)
+	intraruntime.Set(&slot.Regions[2], r)
+	intraruntime.Set(&slot.Regions[3], rows)
+	intraruntime.Set(&slot.Regions[4], coarse)
+	slot.Regions[5] = intraruntime.Reach("a", a)
+	s.LaunchKept(taskRestrict, slot.Body, slot.Regions)
 }
 
 var taskProlong = intra.Register("github.com/intrahpc/intra/examples/hpcg.prolong")
@@ -209,14 +243,19 @@ func launchProlong(s *intra.Section, solution []float64, coarse, fine []int32, l
 	slot := intraruntime.Slot[arguments](s, taskProlong)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.In("solution", solution),
+			intra.In("coarse", coarse),
+			intra.In("fine", fine),
+			intra.InVar("lo", &a.lo),
+			intra.InOut("x", x),
+		}
 		slot.Body = func() { prolong(a.solution, a.coarse, a.fine, a.lo, a.x) }
 	}
 	*a = arguments{solution, coarse, fine, lo, x}
-	s.Launch(taskProlong, slot.Body,
-		intra.In("solution", solution),
-		intra.In("coarse", coarse),
-		intra.In("fine", fine),
-		intra.InVar("lo", &a.lo),
-		intra.InOut("x", x),
-	)
+	intraruntime.Set(&slot.Regions[0], solution)
+	intraruntime.Set(&slot.Regions[1], coarse)
+	intraruntime.Set(&slot.Regions[2], fine)
+	intraruntime.Set(&slot.Regions[4], x)
+	s.LaunchKept(taskProlong, slot.Body, slot.Regions)
 }

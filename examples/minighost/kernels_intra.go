@@ -27,16 +27,19 @@ func launchAverage(sec *intra.Section, u []float64, s stencil, b box, lo int, v 
 	slot := intraruntime.Slot[arguments](sec, taskAverage)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.In("u", u),
+			intra.InVar("s", &a.s),
+			intra.InVar("b", &a.b),
+			intra.InVar("lo", &a.lo),
+			intra.Out("v", v),
+		}
 		slot.Body = func() { average(a.u, a.s, a.b, a.lo, a.v) }
 	}
 	*a = arguments{u, s, b, lo, v}
-	sec.Launch(taskAverage, slot.Body,
-		intra.In("u", u),
-		intra.InVar("s", &a.s),
-		intra.InVar("b", &a.b),
-		intra.InVar("lo", &a.lo),
-		intra.Out("v", v),
-	)
+	intraruntime.Set(&slot.Regions[0], u)
+	intraruntime.Set(&slot.Regions[4], v)
+	sec.LaunchKept(taskAverage, slot.Body, slot.Regions)
 }
 
 var taskLeaving = intra.Register("github.com/intrahpc/intra/examples/minighost.leaving")
@@ -54,16 +57,19 @@ func launchLeaving(sec *intra.Section, u []float64, s stencil, b box, face span,
 	slot := intraruntime.Slot[arguments](sec, taskLeaving)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.In("u", u),
+			intra.InVar("s", &a.s),
+			intra.InVar("b", &a.b),
+			intra.InVar("face", &a.face),
+			region,
+		}
 		slot.Body = func() { *a.cell = leaving(a.u, a.s, a.b, a.face) }
 	}
 	*a = arguments{u, s, b, face, cell}
-	sec.Launch(taskLeaving, slot.Body,
-		intra.In("u", u),
-		intra.InVar("s", &a.s),
-		intra.InVar("b", &a.b),
-		intra.InVar("face", &a.face),
-		region,
-	)
+	intraruntime.Set(&slot.Regions[0], u)
+	slot.Regions[4] = region
+	sec.LaunchKept(taskLeaving, slot.Body, slot.Regions)
 }
 
 var taskTotal = intra.Register("github.com/intrahpc/intra/examples/minighost.total")
@@ -78,11 +84,14 @@ func launchTotal(s *intra.Section, u []float64, sum *float64) {
 	slot := intraruntime.Slot[arguments](s, taskTotal)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.In("u", u),
+			region,
+		}
 		slot.Body = func() { *a.cell = total(a.u) }
 	}
 	*a = arguments{u, cell}
-	s.Launch(taskTotal, slot.Body,
-		intra.In("u", u),
-		region,
-	)
+	intraruntime.Set(&slot.Regions[0], u)
+	slot.Regions[1] = region
+	s.LaunchKept(taskTotal, slot.Body, slot.Regions)
 }

@@ -28,16 +28,19 @@ func launchSolveAlong(s *intra.Section, g flow.Gas, axis int, u []flow.State, lo
 	slot := intraruntime.Slot[arguments](s, taskSolveAlong)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.InVar("g", &a.g),
+			intra.InVar("axis", &a.axis),
+			intra.In("u", u),
+			intra.InVar("lo", &a.lo),
+			intra.InOut("r", r),
+		}
 		slot.Body = func() { solveAlong(a.g, a.axis, a.u, a.lo, a.r) }
 	}
 	*a = arguments{g, axis, u, lo, r}
-	s.Launch(taskSolveAlong, slot.Body,
-		intra.InVar("g", &a.g),
-		intra.InVar("axis", &a.axis),
-		intra.In("u", u),
-		intra.InVar("lo", &a.lo),
-		intra.InOut("r", r),
-	)
+	intraruntime.Set(&slot.Regions[2], u)
+	intraruntime.Set(&slot.Regions[4], r)
+	s.LaunchKept(taskSolveAlong, slot.Body, slot.Regions)
 }
 
 var taskSolveColumns = intra.Register("github.com/intrahpc/intra/examples/npb/bt.solveColumns")
@@ -56,16 +59,19 @@ func launchSolveColumns(s *intra.Section, g flow.Gas, u []flow.State, columns_, 
 	slot := intraruntime.Slot[arguments](s, taskSolveColumns)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.InVar("g", &a.g),
+			intra.In("u", u),
+			intra.InVar("columns", &a.columns_),
+			intra.InVar("y", &a.y),
+			intra.InVar("lo", &a.lo_),
+			intra.InVar("hi", &a.hi_),
+			intraruntime.InOutBlock("r[:, lo:hi:columns]", r, 0, len(r)/(columns_), lo_, hi_, columns_),
+		}
 		slot.Body = func() { solveColumns(a.g, a.u, a.columns_, a.y, a.lo_, a.hi_, a.r) }
 	}
 	*a = arguments{g, u, columns_, y, lo_, hi_, r}
-	s.Launch(taskSolveColumns, slot.Body,
-		intra.InVar("g", &a.g),
-		intra.In("u", u),
-		intra.InVar("columns", &a.columns_),
-		intra.InVar("y", &a.y),
-		intra.InVar("lo", &a.lo_),
-		intra.InVar("hi", &a.hi_),
-		intraruntime.InOutBlock("r[:, lo:hi:columns]", r, 0, len(r)/(columns_), lo_, hi_, columns_),
-	)
+	intraruntime.Set(&slot.Regions[1], u)
+	slot.Regions[6] = intraruntime.InOutBlock("r[:, lo:hi:columns]", r, 0, len(r)/(columns_), lo_, hi_, columns_)
+	s.LaunchKept(taskSolveColumns, slot.Body, slot.Regions)
 }

@@ -27,13 +27,17 @@ func launchMultiply(s *intra.Section, a *kernels.Sliced[float64], lo int, x, y [
 	slot := intraruntime.Slot[arguments](s, taskMultiply)
 	args := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.InVar("lo", &args.lo),
+			intra.In("x", x),
+			intra.Out("y", y),
+			intraruntime.Reach("a", a),
+		}
 		slot.Body = func() { multiply(args.a, args.lo, args.x, args.y) }
 	}
 	*args = arguments{a, lo, x, y}
-	s.Launch(taskMultiply, slot.Body,
-		intra.InVar("lo", &args.lo),
-		intra.In("x", x),
-		intra.Out("y", y),
-		intraruntime.Reach("a", a),
-	)
+	intraruntime.Set(&slot.Regions[1], x)
+	intraruntime.Set(&slot.Regions[2], y)
+	slot.Regions[3] = intraruntime.Reach("a", a)
+	s.LaunchKept(taskMultiply, slot.Body, slot.Regions)
 }

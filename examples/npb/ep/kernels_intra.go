@@ -28,13 +28,16 @@ func launchTally(s *intra.Section, first, end int, sums *[2]float64, counts *[10
 	slot := intraruntime.Slot[arguments](s, taskTally)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.InVar("first", &a.first),
+			intra.InVar("end", &a.end),
+			sumsRegion,
+			countsRegion,
+		}
 		slot.Body = func() { tally(a.first, a.end, (*[2]float64)(a.sumsPart.Slice()), (*[10]int)(a.countsPart.Slice())) }
 	}
 	*a = arguments{first, end, sumsPart, countsPart}
-	s.Launch(taskTally, slot.Body,
-		intra.InVar("first", &a.first),
-		intra.InVar("end", &a.end),
-		sumsRegion,
-		countsRegion,
-	)
+	slot.Regions[2] = sumsRegion
+	slot.Regions[3] = countsRegion
+	s.LaunchKept(taskTally, slot.Body, slot.Regions)
 }

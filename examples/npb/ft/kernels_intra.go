@@ -24,13 +24,15 @@ func launchFill(s *intra.Section, first int, u []complex128) {
 	slot := intraruntime.Slot[arguments](s, taskFill)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.InVar("first", &a.first),
+			intra.Out("u", u),
+		}
 		slot.Body = func() { fill(a.first, a.u) }
 	}
 	*a = arguments{first, u}
-	s.Launch(taskFill, slot.Body,
-		intra.InVar("first", &a.first),
-		intra.Out("u", u),
-	)
+	intraruntime.Set(&slot.Regions[1], u)
+	s.LaunchKept(taskFill, slot.Body, slot.Regions)
 }
 
 var taskTransformPlanes = intra.Register("github.com/intrahpc/intra/examples/npb/ft.transformPlanes")
@@ -45,14 +47,18 @@ func launchTransformPlanes(s *intra.Section, tx, ty *fourier, u []complex128) {
 	slot := intraruntime.Slot[arguments](s, taskTransformPlanes)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.InOut("u", u),
+			intraruntime.Reach("tx", tx),
+			intraruntime.Reach("ty", ty),
+		}
 		slot.Body = func() { transformPlanes(a.tx, a.ty, a.u) }
 	}
 	*a = arguments{tx, ty, u}
-	s.Launch(taskTransformPlanes, slot.Body,
-		intra.InOut("u", u),
-		intraruntime.Reach("tx", tx),
-		intraruntime.Reach("ty", ty),
-	)
+	intraruntime.Set(&slot.Regions[0], u)
+	slot.Regions[1] = intraruntime.Reach("tx", tx)
+	slot.Regions[2] = intraruntime.Reach("ty", ty)
+	s.LaunchKept(taskTransformPlanes, slot.Body, slot.Regions)
 }
 
 var taskTransformColumns = intra.Register("github.com/intrahpc/intra/examples/npb/ft.transformColumns")
@@ -70,17 +76,21 @@ func launchTransformColumns(s *intra.Section, t *fourier, u []complex128, column
 	slot := intraruntime.Slot[arguments](s, taskTransformColumns)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.In("u", u),
+			intra.InVar("columns", &a.columns_),
+			intra.InVar("lo", &a.lo_),
+			intra.InVar("hi", &a.hi_),
+			intraruntime.OutBlock("v[:, lo:hi:columns]", v, 0, len(v)/(columns_), lo_, hi_, columns_),
+			intraruntime.Reach("t", t),
+		}
 		slot.Body = func() { transformColumns(a.t, a.u, a.columns_, a.lo_, a.hi_, a.v) }
 	}
 	*a = arguments{t, u, columns_, lo_, hi_, v}
-	s.Launch(taskTransformColumns, slot.Body,
-		intra.In("u", u),
-		intra.InVar("columns", &a.columns_),
-		intra.InVar("lo", &a.lo_),
-		intra.InVar("hi", &a.hi_),
-		intraruntime.OutBlock("v[:, lo:hi:columns]", v, 0, len(v)/(columns_), lo_, hi_, columns_),
-		intraruntime.Reach("t", t),
-	)
+	intraruntime.Set(&slot.Regions[0], u)
+	slot.Regions[4] = intraruntime.OutBlock("v[:, lo:hi:columns]", v, 0, len(v)/(columns_), lo_, hi_, columns_)
+	slot.Regions[5] = intraruntime.Reach("t", t)
+	s.LaunchKept(taskTransformColumns, slot.Body, slot.Regions)
 }
 
 var taskDampColumns = intra.Register("github.com/intrahpc/intra/examples/npb/ft.dampColumns")
@@ -101,18 +111,25 @@ func launchDampColumns(s *intra.Section, t *fourier, u []complex128, fx, fy, fz 
 	slot := intraruntime.Slot[arguments](s, taskDampColumns)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.In("u", u),
+			intra.In("fx", fx),
+			intra.In("fy", fy),
+			intra.In("fz", fz),
+			intra.InVar("columns", &a.columns_),
+			intra.InVar("lo", &a.lo_),
+			intra.InVar("hi", &a.hi_),
+			intraruntime.OutBlock("v[:, lo:hi:columns]", v, 0, len(v)/(columns_), lo_, hi_, columns_),
+			intraruntime.Reach("t", t),
+		}
 		slot.Body = func() { dampColumns(a.t, a.u, a.fx, a.fy, a.fz, a.columns_, a.lo_, a.hi_, a.v) }
 	}
 	*a = arguments{t, u, fx, fy, fz, columns_, lo_, hi_, v}
-	s.Launch(taskDampColumns, slot.Body,
-		intra.In("u", u),
-		intra.In("fx", fx),
-		intra.In("fy", fy),
-		intra.In("fz", fz),
-		intra.InVar("columns", &a.columns_),
-		intra.InVar("lo", &a.lo_),
-		intra.InVar("hi", &a.hi_),
-		intraruntime.OutBlock("v[:, lo:hi:columns]", v, 0, len(v)/(columns_), lo_, hi_, columns_),
-		intraruntime.Reach("t", t),
-	)
+	intraruntime.Set(&slot.Regions[0], u)
+	intraruntime.Set(&slot.Regions[1], fx)
+	intraruntime.Set(&slot.Regions[2], fy)
+	intraruntime.Set(&slot.Regions[3], fz)
+	slot.Regions[7] = intraruntime.OutBlock("v[:, lo:hi:columns]", v, 0, len(v)/(columns_), lo_, hi_, columns_)
+	slot.Regions[8] = intraruntime.Reach("t", t)
+	s.LaunchKept(taskDampColumns, slot.Body, slot.Regions)
 }

@@ -25,14 +25,16 @@ func launchDraw(s *intra.Section, first, below int, keys []int32) {
 	slot := intraruntime.Slot[arguments](s, taskDraw)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.InVar("first", &a.first),
+			intra.InVar("below", &a.below),
+			intra.Out("keys", keys),
+		}
 		slot.Body = func() { draw(a.first, a.below, a.keys) }
 	}
 	*a = arguments{first, below, keys}
-	s.Launch(taskDraw, slot.Body,
-		intra.InVar("first", &a.first),
-		intra.InVar("below", &a.below),
-		intra.Out("keys", keys),
-	)
+	intraruntime.Set(&slot.Regions[2], keys)
+	s.LaunchKept(taskDraw, slot.Body, slot.Regions)
 }
 
 var taskOrder = intra.Register("github.com/intrahpc/intra/examples/npb/is.order")
@@ -48,15 +50,19 @@ func launchOrder(s *intra.Section, keys []int32, shift int, ordered, counts []in
 	slot := intraruntime.Slot[arguments](s, taskOrder)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.In("keys", keys),
+			intra.InVar("shift", &a.shift),
+			intra.Out("ordered", ordered),
+			intra.Out("counts", counts),
+		}
 		slot.Body = func() { order(a.keys, a.shift, a.ordered, a.counts) }
 	}
 	*a = arguments{keys, shift, ordered, counts}
-	s.Launch(taskOrder, slot.Body,
-		intra.In("keys", keys),
-		intra.InVar("shift", &a.shift),
-		intra.Out("ordered", ordered),
-		intra.Out("counts", counts),
-	)
+	intraruntime.Set(&slot.Regions[0], keys)
+	intraruntime.Set(&slot.Regions[2], ordered)
+	intraruntime.Set(&slot.Regions[3], counts)
+	s.LaunchKept(taskOrder, slot.Body, slot.Regions)
 }
 
 var taskRank = intra.Register("github.com/intrahpc/intra/examples/npb/is.rank")
@@ -76,17 +82,21 @@ func launchRank(s *intra.Section, runs [][]int32, bounds []int32, buckets, first
 	slot := intraruntime.Slot[arguments](s, taskRank)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.In("bounds", bounds),
+			intra.InVar("buckets", &a.buckets),
+			intra.InVar("first", &a.first),
+			intra.InVar("end", &a.end),
+			intra.InVar("lowest", &a.lowest),
+			intra.InVar("smaller", &a.smaller),
+			intra.Out("ranks", ranks),
+			intraruntime.Reach("runs", runs),
+		}
 		slot.Body = func() { rank(a.runs, a.bounds, a.buckets, a.first, a.end, a.lowest, a.smaller, a.ranks) }
 	}
 	*a = arguments{runs, bounds, buckets, first, end, lowest, smaller, ranks}
-	s.Launch(taskRank, slot.Body,
-		intra.In("bounds", bounds),
-		intra.InVar("buckets", &a.buckets),
-		intra.InVar("first", &a.first),
-		intra.InVar("end", &a.end),
-		intra.InVar("lowest", &a.lowest),
-		intra.InVar("smaller", &a.smaller),
-		intra.Out("ranks", ranks),
-		intraruntime.Reach("runs", runs),
-	)
+	intraruntime.Set(&slot.Regions[0], bounds)
+	intraruntime.Set(&slot.Regions[6], ranks)
+	slot.Regions[7] = intraruntime.Reach("runs", runs)
+	s.LaunchKept(taskRank, slot.Body, slot.Regions)
 }

@@ -27,16 +27,20 @@ func launchSubtract(sec *intra.Section, u, v []float64, s shape, lo int, r []flo
 	slot := intraruntime.Slot[arguments](sec, taskSubtract)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.In("u", u),
+			intra.In("v", v),
+			intra.InVar("s", &a.s),
+			intra.InVar("lo", &a.lo),
+			intra.Out("r", r),
+		}
 		slot.Body = func() { subtract(a.u, a.v, a.s, a.lo, a.r) }
 	}
 	*a = arguments{u, v, s, lo, r}
-	sec.Launch(taskSubtract, slot.Body,
-		intra.In("u", u),
-		intra.In("v", v),
-		intra.InVar("s", &a.s),
-		intra.InVar("lo", &a.lo),
-		intra.Out("r", r),
-	)
+	intraruntime.Set(&slot.Regions[0], u)
+	intraruntime.Set(&slot.Regions[1], v)
+	intraruntime.Set(&slot.Regions[4], r)
+	sec.LaunchKept(taskSubtract, slot.Body, slot.Regions)
 }
 
 var taskSmooth = intra.Register("github.com/intrahpc/intra/examples/npb/mg.smooth")
@@ -53,16 +57,19 @@ func launchSmooth(sec *intra.Section, r []float64, c smoother, s shape, lo int, 
 	slot := intraruntime.Slot[arguments](sec, taskSmooth)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.In("r", r),
+			intra.InVar("c", &a.c),
+			intra.InVar("s", &a.s),
+			intra.InVar("lo", &a.lo),
+			intra.InOut("u", u),
+		}
 		slot.Body = func() { smooth(a.r, a.c, a.s, a.lo, a.u) }
 	}
 	*a = arguments{r, c, s, lo, u}
-	sec.Launch(taskSmooth, slot.Body,
-		intra.In("r", r),
-		intra.InVar("c", &a.c),
-		intra.InVar("s", &a.s),
-		intra.InVar("lo", &a.lo),
-		intra.InOut("u", u),
-	)
+	intraruntime.Set(&slot.Regions[0], r)
+	intraruntime.Set(&slot.Regions[4], u)
+	sec.LaunchKept(taskSmooth, slot.Body, slot.Regions)
 }
 
 var taskRestrict = intra.Register("github.com/intrahpc/intra/examples/npb/mg.restrict")
@@ -79,16 +86,19 @@ func launchRestrict(sec *intra.Section, fine []float64, s, coarser shape, lo int
 	slot := intraruntime.Slot[arguments](sec, taskRestrict)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.In("fine", fine),
+			intra.InVar("s", &a.s),
+			intra.InVar("coarser", &a.coarser),
+			intra.InVar("lo", &a.lo),
+			intra.Out("coarse", coarse),
+		}
 		slot.Body = func() { restrict(a.fine, a.s, a.coarser, a.lo, a.coarse) }
 	}
 	*a = arguments{fine, s, coarser, lo, coarse}
-	sec.Launch(taskRestrict, slot.Body,
-		intra.In("fine", fine),
-		intra.InVar("s", &a.s),
-		intra.InVar("coarser", &a.coarser),
-		intra.InVar("lo", &a.lo),
-		intra.Out("coarse", coarse),
-	)
+	intraruntime.Set(&slot.Regions[0], fine)
+	intraruntime.Set(&slot.Regions[4], coarse)
+	sec.LaunchKept(taskRestrict, slot.Body, slot.Regions)
 }
 
 var taskInterpolate = intra.Register("github.com/intrahpc/intra/examples/npb/mg.interpolate")
@@ -105,16 +115,19 @@ func launchInterpolate(sec *intra.Section, coarse []float64, coarser, s shape, l
 	slot := intraruntime.Slot[arguments](sec, taskInterpolate)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.In("coarse", coarse),
+			intra.InVar("coarser", &a.coarser),
+			intra.InVar("s", &a.s),
+			intra.InVar("lo", &a.lo),
+			intra.Out("fine", fine),
+		}
 		slot.Body = func() { interpolate(a.coarse, a.coarser, a.s, a.lo, a.fine) }
 	}
 	*a = arguments{coarse, coarser, s, lo, fine}
-	sec.Launch(taskInterpolate, slot.Body,
-		intra.In("coarse", coarse),
-		intra.InVar("coarser", &a.coarser),
-		intra.InVar("s", &a.s),
-		intra.InVar("lo", &a.lo),
-		intra.Out("fine", fine),
-	)
+	intraruntime.Set(&slot.Regions[0], coarse)
+	intraruntime.Set(&slot.Regions[4], fine)
+	sec.LaunchKept(taskInterpolate, slot.Body, slot.Regions)
 }
 
 var taskAddInterpolated = intra.Register("github.com/intrahpc/intra/examples/npb/mg.addInterpolated")
@@ -131,16 +144,19 @@ func launchAddInterpolated(sec *intra.Section, coarse []float64, coarser, s shap
 	slot := intraruntime.Slot[arguments](sec, taskAddInterpolated)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.In("coarse", coarse),
+			intra.InVar("coarser", &a.coarser),
+			intra.InVar("s", &a.s),
+			intra.InVar("lo", &a.lo),
+			intra.InOut("fine", fine),
+		}
 		slot.Body = func() { addInterpolated(a.coarse, a.coarser, a.s, a.lo, a.fine) }
 	}
 	*a = arguments{coarse, coarser, s, lo, fine}
-	sec.Launch(taskAddInterpolated, slot.Body,
-		intra.In("coarse", coarse),
-		intra.InVar("coarser", &a.coarser),
-		intra.InVar("s", &a.s),
-		intra.InVar("lo", &a.lo),
-		intra.InOut("fine", fine),
-	)
+	intraruntime.Set(&slot.Regions[0], coarse)
+	intraruntime.Set(&slot.Regions[4], fine)
+	sec.LaunchKept(taskAddInterpolated, slot.Body, slot.Regions)
 }
 
 var taskSquare = intra.Register("github.com/intrahpc/intra/examples/npb/mg.square")
@@ -158,14 +174,17 @@ func launchSquare(sec *intra.Section, x []float64, s shape, lo, hi int, sum *flo
 	slot := intraruntime.Slot[arguments](sec, taskSquare)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.In("x", x),
+			intra.InVar("s", &a.s),
+			intra.InVar("lo", &a.lo),
+			intra.InVar("hi", &a.hi),
+			region,
+		}
 		slot.Body = func() { *a.cell = square(a.x, a.s, a.lo, a.hi) }
 	}
 	*a = arguments{x, s, lo, hi, cell}
-	sec.Launch(taskSquare, slot.Body,
-		intra.In("x", x),
-		intra.InVar("s", &a.s),
-		intra.InVar("lo", &a.lo),
-		intra.InVar("hi", &a.hi),
-		region,
-	)
+	intraruntime.Set(&slot.Regions[0], x)
+	slot.Regions[4] = region
+	sec.LaunchKept(taskSquare, slot.Body, slot.Regions)
 }

@@ -28,22 +28,23 @@ type Agreements interface {
 // may lag behind another one before the word of its section is reused.
 const NumAgreements = 64
 
-// Agree returns the way in which all replicas complete a section. The first replica that
-// enters it decides. A replica whose word was already reused for a later section sends its
-// results.
-func Agree(words Agreements, at Moment, mine Way) Way {
+// Agree returns the way in which all replicas complete a section: the first of
+// them to enter it decides. ok is false if the word was already reused for a later
+// section. The replica that reused it has left this one long ago, and nothing can be
+// stored into its arrays.
+func Agree(words Agreements, at Moment, mine Way) (way Way, ok bool) {
 	at.Generation %= 1 << generationBits
 	k := int(at.Section % NumAgreements)
 	for {
 		old := words.Load(k)
 		switch was, way := unpackAgreement(old); {
 		case was == at && old != 0:
-			return way
+			return way, true
 		case was.after(at) && old != 0:
-			return Send
+			return 0, false
 		}
 		if words.CompareAndSwap(k, old, at.pack(mine)) {
-			return mine
+			return mine, true
 		}
 	}
 }

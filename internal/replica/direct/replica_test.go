@@ -70,7 +70,7 @@ func (r *replica) complete() {
 			r.way = Send
 		}
 		mine := r.way
-		r.way = Agree(agreements{r}, Moment{Section: uint64(r.section)}, mine)
+		r.way = agree(agreements{r}, Moment{Section: uint64(r.section)}, mine)
 		if r.way == Store && mine == SendOnly {
 			r.table.Refuse(uint64(r.section))
 			r.way = Send

@@ -28,8 +28,12 @@ func (d *stores) agree(s *Section, c candidates) direct.Way {
 	case mine == direct.Replicate && lies && d.verifier.samples():
 		mine = direct.Store // direct.Replicate would compare every task, which takes longer
 	}
-	way := direct.Agree(agreedWords{d.arena}, direct.Moment{Generation: d.generation, Section: s.Number}, mine)
+	way, ok := direct.Agree(agreedWords{d.arena}, direct.Moment{Generation: d.generation, Section: s.Number}, mine)
 	switch {
+	case !ok && (mine == direct.Replicate || known.sending.rejected) && !d.verifier.samples():
+		return direct.Replicate // the peers are too far ahead to store into arrays
+	case !ok:
+		return direct.Send
 	case way == direct.Store && lies:
 		known.stored = s.Number + 1
 	case way == direct.Store:
@@ -51,8 +55,8 @@ func (d *stores) agree(s *Section, c candidates) direct.Way {
 // s.way is the proposal of this replica. Nothing can be stored here, so an agreement to
 // store means to send.
 func (d *stores) agreeToSend(s *Section) direct.Way {
-	way := direct.Agree(agreedWords{d.arena}, direct.Moment{Generation: d.generation, Section: s.Number}, s.way)
-	if way == direct.Store || way == direct.SendOnly {
+	way, ok := direct.Agree(agreedWords{d.arena}, direct.Moment{Generation: d.generation, Section: s.Number}, s.way)
+	if !ok || way == direct.Store || way == direct.SendOnly {
 		return direct.Send
 	}
 	return way

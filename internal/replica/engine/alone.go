@@ -70,17 +70,24 @@ func (h *sharing) RunAlone(s *Section, i int) {
 // holds the lock.
 func (h *sharing) countShort(s *Section) {
 	h.workers[0].inside.short.Store(nil)
+	var of *Kernel
+	var k *known
+	var spent time.Duration
+	var seconds float64
 	for i := range s.Tasks {
 		t := &s.Tasks[i]
 		if t.counted {
 			continue
 		}
-		k := h.stats.of(t.Kernel)
-		spent := k.pace.typical()
+		if of != t.Kernel {
+			of, k = t.Kernel, h.stats.of(t.Kernel)
+			spent = k.pace.typical()
+			seconds = spent.Seconds()
+		}
 		t.known = k
 		h.stats.total.TasksRun++
 		k.Run++
-		k.Seconds += spent.Seconds()
+		k.Seconds += seconds
 		read, written := update.Traffic(t.Regions)
 		k.ReadBytes += int64(read)
 		k.WrittenBytes += int64(written)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/intrahpc/intra/internal/replica/direct"
+	"github.com/intrahpc/intra/update"
 )
 
 // decisions are, for each kind of section, whether to share it, and how. Sharing pays only
@@ -177,19 +178,24 @@ const perByte = 1 << 20
 
 func newDecisions() decisions { return decisions{of: make(map[decisionKey]*decision)} }
 
-// about returns the decision on sections like s, and the size of the updates of s.
+// about returns the decision on sections like s, and the size of the updates of s. It sets
+// those of its tasks.
 func (d *decisions) about(s *Section) (_ *decision, bytes int) {
 	if len(s.Tasks) == 0 || d.never {
 		return new(decision), 0
 	}
 	for i := range s.Tasks {
-		bytes += s.Tasks[i].bytes
+		t := &s.Tasks[i]
+		t.bytes = update.Size(t.Regions)
+		bytes += t.bytes
 	}
 	key := decisionKey{s.Tasks[0].Kernel, len(s.Tasks), bits.Len(uint(bytes))}
-	if d.of[key] == nil {
-		d.of[key] = new(decision)
+	known := d.of[key]
+	if known == nil {
+		known = new(decision)
+		d.of[key] = known
 	}
-	return d.of[key], bytes
+	return known, bytes
 }
 
 // propose returns how to run the next section of this kind.

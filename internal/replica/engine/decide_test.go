@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra/internal/replica/direct"
+	"github.com/intrahpc/intra/update"
 )
 
 // kind is a kind of section with fixed times.
@@ -43,7 +44,7 @@ func TestKindsOfSections(t *testing.T) {
 	of := func(k *Kernel, bytes ...int) *Section {
 		s := &Section{}
 		for _, b := range bytes {
-			s.Tasks = append(s.Tasks, Task{Kernel: k, bytes: b})
+			s.Tasks = append(s.Tasks, Task{Kernel: k, Regions: []update.Region{update.Slice(update.Out, "w", make([]byte, b))}})
 		}
 		return s
 	}

@@ -61,7 +61,12 @@ const (
 
 // schedule chooses the policy and the exchange by which the tasks of s are completed.
 func (h *sharing) schedule(s *Section) error {
-	s.exchange = &h.updates
+	if s.exchange == nil {
+		s.exchange = &h.updates
+	}
+	if s.decision != nil { // runsAll has decided
+		return nil
+	}
 	if h.setup.Sched != "" {
 		var err error
 		if s.Policy, err = sched.Parse(h.setup.Sched); err != nil {

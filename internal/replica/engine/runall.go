@@ -3,13 +3,18 @@ package engine
 import (
 	"time"
 
+	"github.com/intrahpc/intra/internal/replica/direct"
 	"github.com/intrahpc/intra/sched"
 )
 
-// runsAll reports whether this replica runs all tasks of s by itself. It then sends its
-// peers no message about s and makes no decision, so it needs no protocol. It ignores
-// frames of peers about s, because every replica runs every task.
+// runsAll reports whether this replica runs all tasks of s by itself, in which case it needs
+// no protocol. Frames of a peer about such a section are ignored: no replica waits for a task
+// that is not claimed. With the adaptive schedule runsAll decides about s. If s is then not
+// shared but takes long, it has a protocol all the same: a peer that shares it may be faster.
 func (h *sharing) runsAll(s *Section) bool {
+	if s.Agree != nil || len(h.workers) > 1 || h.verifier != nil || h.exact() {
+		return false
+	}
 	policy := s.Policy
 	if h.setup.Sched != "" {
 		var err error
@@ -17,7 +22,21 @@ func (h *sharing) runsAll(s *Section) bool {
 			return false // schedule returns the error
 		}
 	}
-	return policy == sched.Replicate && s.Agree == nil && len(h.workers) == 1 && h.verifier == nil && !h.exact()
+	switch policy {
+	case sched.Replicate:
+		return true
+	case sched.Adaptive:
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if h.err != nil || h.gathered != h.machine {
+			return false
+		}
+		s.Policy = policy
+		h.choose(s)
+		d := s.decision
+		return s.way == direct.Replicate && d.alone.n > 0 && d.alone.least() < negligible
+	}
+	return false
 }
 
 // runAll runs all tasks of s in launch order, as a rank alone does.
@@ -25,6 +44,9 @@ func (h *sharing) runAll(s *Section) error {
 	s.Policy, s.helpers.size = sched.Replicate, 1
 	timed, err := h.passAll(s)
 	if err == nil {
+		if timed && s.decision != nil {
+			h.announce()
+		}
 		err = h.runEach(s)
 	}
 	if err == nil {
@@ -36,7 +58,8 @@ func (h *sharing) runAll(s *Section) error {
 	return nil
 }
 
-// passAll moves the section machine past s. It reports whether s is to be timed.
+// passAll moves the machine past s. It reports whether s is to be timed. Peers that share
+// sections are informed of those that are timed.
 func (h *sharing) passAll(s *Section) (timed bool, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -52,8 +75,19 @@ func (h *sharing) passAll(s *Section) (timed bool, err error) {
 		k.whole.untimed--
 		return false, nil
 	}
+	if s.decision != nil {
+		h.workers[0].entered(s)
+	}
 	s.begun = h.now()
 	return true, nil
+}
+
+// announce sends the frames of passAll, and receives those of the peers.
+func (h *sharing) announce() {
+	h.poller.Attend(true)
+	h.workers[0].flush()
+	h.takeIn()
+	h.poller.Linger()
 }
 
 // ranAll counts s and its tasks, which have run.
@@ -70,6 +104,9 @@ func (h *sharing) ranAll(s *Section, timed bool) error {
 		}
 		k.SectionSeconds += took.Seconds()
 		k.AloneSeconds += s.alone()
+		if s.decision != nil {
+			h.learn(s, took)
+		}
 	}
 	return h.err
 }

@@ -72,8 +72,18 @@ type Section struct {
 	verifier *verifier     // nil: none of its tasks is verified
 }
 
+// Add adds a task to s, whose fields the caller sets. The memory behind the tasks is zero.
+func (s *Section) Add() *Task {
+	n := len(s.Tasks)
+	if n == cap(s.Tasks) {
+		s.Tasks = append(s.Tasks, Task{})
+	}
+	s.Tasks = s.Tasks[:n+1]
+	return &s.Tasks[n]
+}
+
 // Reset makes s a section without tasks. It keeps the memory of the tasks of the section
-// before.
+// before, which the caller has cleared.
 func (s *Section) Reset() {
 	tasks := s.Tasks[:0]
 	*s = Section{Tasks: tasks}

@@ -3,11 +3,18 @@
 // launch allocates nothing.
 package slots
 
+import (
+	"unsafe"
+
+	"github.com/intrahpc/intra/update"
+)
+
 // Slot is the memory of one launch.
 type Slot[A any] struct {
 	Arguments A
 	Body      func()           // calls the kernel with Arguments; nil: not made yet
-	Part      func(lo, hi int) // calls the kernel for a range of elements
+	Part      func(lo, hi int) // calls it for some elements
+	Regions   []update.Region  // of the launch; those in Arguments stay as they are
 }
 
 // List is the memory of all launches of one type of task.
@@ -70,6 +77,9 @@ func (p *slots[A]) release() {
 	var none A
 	for _, s := range p.all[:p.used] {
 		s.Arguments = none
+		for i := range s.Regions {
+			s.Regions[i].Forget(unsafe.Pointer(&s.Arguments), unsafe.Sizeof(none))
+		}
 	}
 	p.used = 0
 }

@@ -29,18 +29,21 @@ func launchRelax(s *intra.Section, u, v []float64, n_, top_, bottom_, left_, rig
 	slot := intraruntime.Slot[arguments](s, taskRelax)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.In("u", u),
+			intra.InVar("n", &a.n_),
+			intra.InVar("top", &a.top_),
+			intra.InVar("bottom", &a.bottom_),
+			intra.InVar("left", &a.left_),
+			intra.InVar("right", &a.right_),
+			intraruntime.OutBlock("v[top:bottom, left:right:n]", v, top_, bottom_, left_, right_, n_),
+		}
 		slot.Body = func() { relax(a.u, a.v, a.n_, a.top_, a.bottom_, a.left_, a.right_) }
 	}
 	*a = arguments{u, v, n_, top_, bottom_, left_, right_}
-	s.Launch(taskRelax, slot.Body,
-		intra.In("u", u),
-		intra.InVar("n", &a.n_),
-		intra.InVar("top", &a.top_),
-		intra.InVar("bottom", &a.bottom_),
-		intra.InVar("left", &a.left_),
-		intra.InVar("right", &a.right_),
-		intraruntime.OutBlock("v[top:bottom, left:right:n]", v, top_, bottom_, left_, right_, n_),
-	)
+	intraruntime.Set(&slot.Regions[0], u)
+	slot.Regions[6] = intraruntime.OutBlock("v[top:bottom, left:right:n]", v, top_, bottom_, left_, right_, n_)
+	s.LaunchKept(taskRelax, slot.Body, slot.Regions)
 }
 
 var taskMultiply = intra.Register("github.com/intrahpc/intra/testdata/generate/blocks.multiply")
@@ -60,19 +63,23 @@ func launchMultiply(s *intra.Section, a, b, c []float64, n_, top_, bottom_, left
 	slot := intraruntime.Slot[arguments](s, taskMultiply)
 	args := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intraruntime.InBlock("a[top:bottom, :: n]", a, top_, bottom_, 0, n_, n_),
+			intraruntime.InBlock("b[:, left:right:n]", b, 0, len(b)/(n_), left_, right_, n_),
+			intra.InVar("n", &args.n_),
+			intra.InVar("top", &args.top_),
+			intra.InVar("bottom", &args.bottom_),
+			intra.InVar("left", &args.left_),
+			intra.InVar("right", &args.right_),
+			intraruntime.InOutBlock("c[top:bottom, left:right:n]", c, top_, bottom_, left_, right_, n_),
+		}
 		slot.Body = func() { multiply(args.a, args.b, args.c, args.n_, args.top_, args.bottom_, args.left_, args.right_) }
 	}
 	*args = arguments{a, b, c, n_, top_, bottom_, left_, right_}
-	s.Launch(taskMultiply, slot.Body,
-		intraruntime.InBlock("a[top:bottom, :: n]", a, top_, bottom_, 0, n_, n_),
-		intraruntime.InBlock("b[:, left:right:n]", b, 0, len(b)/(n_), left_, right_, n_),
-		intra.InVar("n", &args.n_),
-		intra.InVar("top", &args.top_),
-		intra.InVar("bottom", &args.bottom_),
-		intra.InVar("left", &args.left_),
-		intra.InVar("right", &args.right_),
-		intraruntime.InOutBlock("c[top:bottom, left:right:n]", c, top_, bottom_, left_, right_, n_),
-	)
+	slot.Regions[0] = intraruntime.InBlock("a[top:bottom, :: n]", a, top_, bottom_, 0, n_, n_)
+	slot.Regions[1] = intraruntime.InBlock("b[:, left:right:n]", b, 0, len(b)/(n_), left_, right_, n_)
+	slot.Regions[7] = intraruntime.InOutBlock("c[top:bottom, left:right:n]", c, top_, bottom_, left_, right_, n_)
+	s.LaunchKept(taskMultiply, slot.Body, slot.Regions)
 }
 
 var taskEnds = intra.Register("github.com/intrahpc/intra/testdata/generate/blocks.ends")
@@ -88,14 +95,18 @@ func launchEnds(s *intra.Section, x, m []float64, lo_, hi_ int) {
 	slot := intraruntime.Slot[arguments](s, taskEnds)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.InVar("lo", &a.lo_),
+			intra.InVar("hi", &a.hi_),
+			intraruntime.Part(x[:], intra.Out("x[lo:lo+1]", x[lo_:lo_+1])),
+			intraruntime.Part(x[:], intra.Out("x[hi-1:hi]", x[hi_-1:hi_])),
+			intraruntime.OutBlock("m[lo:hi, 1:2:2]", m, lo_, hi_, 1, 2, 2),
+		}
 		slot.Body = func() { ends(a.x, a.m, a.lo_, a.hi_) }
 	}
 	*a = arguments{x, m, lo_, hi_}
-	s.Launch(taskEnds, slot.Body,
-		intra.InVar("lo", &a.lo_),
-		intra.InVar("hi", &a.hi_),
-		intraruntime.Part(x[:], intra.Out("x[lo:lo+1]", x[lo_:lo_+1])),
-		intraruntime.Part(x[:], intra.Out("x[hi-1:hi]", x[hi_-1:hi_])),
-		intraruntime.OutBlock("m[lo:hi, 1:2:2]", m, lo_, hi_, 1, 2, 2),
-	)
+	slot.Regions[2] = intraruntime.Part(x[:], intra.Out("x[lo:lo+1]", x[lo_:lo_+1]))
+	slot.Regions[3] = intraruntime.Part(x[:], intra.Out("x[hi-1:hi]", x[hi_-1:hi_]))
+	slot.Regions[4] = intraruntime.OutBlock("m[lo:hi, 1:2:2]", m, lo_, hi_, 1, 2, 2)
+	s.LaunchKept(taskEnds, slot.Body, slot.Regions)
 }

@@ -26,16 +26,20 @@ func launchGridRelax(s *intra.Section, g *Grid, lo_, hi_ int, tmp []float64) {
 	slot := intraruntime.Slot[arguments](s, taskGridRelax)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.InVar("lo", &a.lo_),
+			intra.InVar("hi", &a.hi_),
+			intraruntime.Part(g.Z[:], intra.Out("g.Z[lo:hi]", g.Z[lo_:hi_])),
+			intra.Scratch("tmp", tmp),
+			intraruntime.Reach("g", g),
+		}
 		slot.Body = func() { a.g.relax(a.lo_, a.hi_, a.tmp) }
 	}
 	*a = arguments{g, lo_, hi_, tmp}
-	s.Launch(taskGridRelax, slot.Body,
-		intra.InVar("lo", &a.lo_),
-		intra.InVar("hi", &a.hi_),
-		intraruntime.Part(g.Z[:], intra.Out("g.Z[lo:hi]", g.Z[lo_:hi_])),
-		intra.Scratch("tmp", tmp),
-		intraruntime.Reach("g", g),
-	)
+	slot.Regions[2] = intraruntime.Part(g.Z[:], intra.Out("g.Z[lo:hi]", g.Z[lo_:hi_]))
+	intraruntime.Set(&slot.Regions[3], tmp)
+	slot.Regions[4] = intraruntime.Reach("g", g)
+	s.LaunchKept(taskGridRelax, slot.Body, slot.Regions)
 }
 
 var taskScaleNorm = intra.Register("github.com/intrahpc/intra/testdata/generate/forms.Scale.Norm")
@@ -51,14 +55,17 @@ func LaunchScaleNorm(sec *intra.Section, s Scale, x []float64, m *float64) {
 	slot := intraruntime.Slot[arguments](sec, taskScaleNorm)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.InVar("s", &a.s),
+			intra.In("x", x),
+			region,
+		}
 		slot.Body = func() { *a.cell = a.s.Norm(a.x) }
 	}
 	*a = arguments{s, x, cell}
-	sec.Launch(taskScaleNorm, slot.Body,
-		intra.InVar("s", &a.s),
-		intra.In("x", x),
-		region,
-	)
+	intraruntime.Set(&slot.Regions[1], x)
+	slot.Regions[2] = region
+	sec.LaunchKept(taskScaleNorm, slot.Body, slot.Regions)
 }
 
 var taskAxpy = intra.Register("github.com/intrahpc/intra/testdata/generate/forms.axpy")
@@ -73,14 +80,17 @@ func launchAxpy[T ~float32 | ~float64, S ~[]T](s *intra.Section, a T, x, y S) {
 	slot := intraruntime.Slot[arguments](s, taskAxpy)
 	args := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.InVar("a", &args.a),
+			intra.In("x", x),
+			intra.InOut("y", y),
+		}
 		slot.Body = func() { axpy[T, S](args.a, args.x, args.y) }
 	}
 	*args = arguments{a, x, y}
-	s.Launch(taskAxpy, slot.Body,
-		intra.InVar("a", &args.a),
-		intra.In("x", x),
-		intra.InOut("y", y),
-	)
+	intraruntime.Set(&slot.Regions[1], x)
+	intraruntime.Set(&slot.Regions[2], y)
+	s.LaunchKept(taskAxpy, slot.Body, slot.Regions)
 }
 
 var taskVecFill = intra.Register("github.com/intrahpc/intra/testdata/generate/forms.Vec.Fill")
@@ -96,16 +106,19 @@ func LaunchVecFill[E ~float32 | ~float64](s *intra.Section, v *Vec[E], k E, lo_,
 	slot := intraruntime.Slot[arguments](s, taskVecFill)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.InVar("k", &a.k),
+			intra.InVar("lo", &a.lo_),
+			intra.InVar("hi", &a.hi_),
+			intraruntime.Part(v.Data[:], intra.Out("v.Data[lo:hi]", v.Data[lo_:hi_])),
+			intraruntime.Reach("v", v),
+		}
 		slot.Body = func() { a.v.Fill(a.k, a.lo_, a.hi_) }
 	}
 	*a = arguments{v, k, lo_, hi_}
-	s.Launch(taskVecFill, slot.Body,
-		intra.InVar("k", &a.k),
-		intra.InVar("lo", &a.lo_),
-		intra.InVar("hi", &a.hi_),
-		intraruntime.Part(v.Data[:], intra.Out("v.Data[lo:hi]", v.Data[lo_:hi_])),
-		intraruntime.Reach("v", v),
-	)
+	slot.Regions[3] = intraruntime.Part(v.Data[:], intra.Out("v.Data[lo:hi]", v.Data[lo_:hi_]))
+	slot.Regions[4] = intraruntime.Reach("v", v)
+	s.LaunchKept(taskVecFill, slot.Body, slot.Regions)
 }
 
 var taskBounds = intra.Register("github.com/intrahpc/intra/testdata/generate/forms.bounds")
@@ -120,13 +133,16 @@ func launchBounds(s *intra.Section, x []float64, r *Range) {
 	slot := intraruntime.Slot[arguments](s, taskBounds)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.In("x", x),
+			region,
+		}
 		slot.Body = func() { *a.cell = bounds(a.x) }
 	}
 	*a = arguments{x, cell}
-	s.Launch(taskBounds, slot.Body,
-		intra.In("x", x),
-		region,
-	)
+	intraruntime.Set(&slot.Regions[0], x)
+	slot.Regions[1] = region
+	s.LaunchKept(taskBounds, slot.Body, slot.Regions)
 }
 
 var taskLeast = intra.Register("github.com/intrahpc/intra/testdata/generate/forms.least")
@@ -141,13 +157,16 @@ func launchLeast(s *intra.Section, x []float64, least_ *float64) {
 	slot := intraruntime.Slot[arguments](s, taskLeast)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.In("x", x),
+			region,
+		}
 		slot.Body = func() { *a.cell = least(a.x) }
 	}
 	*a = arguments{x, cell}
-	s.Launch(taskLeast, slot.Body,
-		intra.In("x", x),
-		region,
-	)
+	intraruntime.Set(&slot.Regions[0], x)
+	slot.Regions[1] = region
+	s.LaunchKept(taskLeast, slot.Body, slot.Regions)
 }
 
 var taskProduct = intra.Register("github.com/intrahpc/intra/testdata/generate/forms.product")
@@ -162,13 +181,16 @@ func launchProduct(s *intra.Section, x []float64, prod *float64) {
 	slot := intraruntime.Slot[arguments](s, taskProduct)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.In("x", x),
+			region,
+		}
 		slot.Body = func() { *a.cell = product(a.x) }
 	}
 	*a = arguments{x, cell}
-	s.Launch(taskProduct, slot.Body,
-		intra.In("x", x),
-		region,
-	)
+	intraruntime.Set(&slot.Regions[0], x)
+	slot.Regions[1] = region
+	s.LaunchKept(taskProduct, slot.Body, slot.Regions)
 }
 
 var taskMean = intra.Register("github.com/intrahpc/intra/testdata/generate/forms.mean")
@@ -183,13 +205,16 @@ func launchMean(sec *intra.Section, x []float64, s string, mean_ *float64) {
 	slot := intraruntime.Slot[arguments](sec, taskMean)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.In("x", x),
+			intra.OutVar("mean", mean_),
+		}
 		slot.Body = func() { *a.mean_ = mean(a.x, a.s) }
 	}
 	*a = arguments{x, s, mean_}
-	sec.Launch(taskMean, slot.Body,
-		intra.In("x", x),
-		intra.OutVar("mean", mean_),
-	)
+	intraruntime.Set(&slot.Regions[0], x)
+	slot.Regions[1] = intra.OutVar("mean", mean_)
+	sec.LaunchKept(taskMean, slot.Body, slot.Regions)
 }
 
 var taskCount = intra.Register("github.com/intrahpc/intra/testdata/generate/forms.count")
@@ -206,16 +231,20 @@ func launchCount(sec *intra.Section, intra_ []float64, s int, taskCount_ float64
 	slot := intraruntime.Slot[arguments](sec, taskCount)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.In("intra", intra_),
+			intra.InVar("s", &a.s),
+			intra.InVar("taskCount", &a.taskCount_),
+			intra.OutVar("count", count_),
+			intra.OutVar("cell", cell),
+		}
 		slot.Body = func() { count(a.intra_, a.s, a.taskCount_, a.count_, a.cell) }
 	}
 	*a = arguments{intra_, s, taskCount_, count_, cell}
-	sec.Launch(taskCount, slot.Body,
-		intra.In("intra", intra_),
-		intra.InVar("s", &a.s),
-		intra.InVar("taskCount", &a.taskCount_),
-		intra.OutVar("count", count_),
-		intra.OutVar("cell", cell),
-	)
+	intraruntime.Set(&slot.Regions[0], intra_)
+	slot.Regions[3] = intra.OutVar("count", count_)
+	slot.Regions[4] = intra.OutVar("cell", cell)
+	sec.LaunchKept(taskCount, slot.Body, slot.Regions)
 }
 
 var taskWindow = intra.Register("github.com/intrahpc/intra/testdata/generate/forms.window")
@@ -231,15 +260,18 @@ func launchWindow(s *intra.Section, x, y []float64, lo_, n_ int) {
 	slot := intraruntime.Slot[arguments](s, taskWindow)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.In("x", x),
+			intra.InVar("lo", &a.lo_),
+			intra.InVar("n", &a.n_),
+			intraruntime.Part(y[:], intra.Out("y[lo-halo+1 : (lo+n)]", y[lo_-halo+1:(lo_+n_)])),
+		}
 		slot.Body = func() { window(a.x, a.y, a.lo_, a.n_) }
 	}
 	*a = arguments{x, y, lo_, n_}
-	s.Launch(taskWindow, slot.Body,
-		intra.In("x", x),
-		intra.InVar("lo", &a.lo_),
-		intra.InVar("n", &a.n_),
-		intraruntime.Part(y[:], intra.Out("y[lo-halo+1 : (lo+n)]", y[lo_-halo+1:(lo_+n_)])),
-	)
+	intraruntime.Set(&slot.Regions[0], x)
+	slot.Regions[3] = intraruntime.Part(y[:], intra.Out("y[lo-halo+1 : (lo+n)]", y[lo_-halo+1:(lo_+n_)]))
+	s.LaunchKept(taskWindow, slot.Body, slot.Regions)
 }
 
 var taskBoxMove = intra.Register("github.com/intrahpc/intra/testdata/generate/forms.Box.move")
@@ -254,17 +286,20 @@ func launchBoxMove(s *intra.Section, b *Box, k_ int, ps []Particle) {
 	slot := intraruntime.Slot[arguments](s, taskBoxMove)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.InVar("b.Dt", &a.b.Dt),
+			intra.InVar("b.Sub.A", &a.b.Sub.A),
+			intra.InVar("k", &a.k_),
+			intraruntime.Part(b.Seen[:], intra.Out("b.Seen[k:k+1]", b.Seen[k_:k_+1])),
+			intra.OutVar("b.Sub.B", &a.b.Sub.B),
+			intra.InOut("ps", ps),
+		}
 		slot.Body = func() { a.b.move(a.k_, a.ps) }
 	}
 	*a = arguments{b, k_, ps}
-	s.Launch(taskBoxMove, slot.Body,
-		intra.InVar("b.Dt", &a.b.Dt),
-		intra.InVar("b.Sub.A", &a.b.Sub.A),
-		intra.InVar("k", &a.k_),
-		intraruntime.Part(b.Seen[:], intra.Out("b.Seen[k:k+1]", b.Seen[k_:k_+1])),
-		intra.OutVar("b.Sub.B", &a.b.Sub.B),
-		intra.InOut("ps", ps),
-	)
+	slot.Regions[3] = intraruntime.Part(b.Seen[:], intra.Out("b.Seen[k:k+1]", b.Seen[k_:k_+1]))
+	intraruntime.Set(&slot.Regions[5], ps)
+	s.LaunchKept(taskBoxMove, slot.Body, slot.Regions)
 }
 
 var taskVariadic = intra.Register("github.com/intrahpc/intra/testdata/generate/forms.variadic")
@@ -278,13 +313,15 @@ func launchVariadic(s *intra.Section, scale float64, lists []float64) {
 	slot := intraruntime.Slot[arguments](s, taskVariadic)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.InVar("scale", &a.scale),
+			intra.InOut("lists", lists),
+		}
 		slot.Body = func() { variadic(a.scale, a.lists...) }
 	}
 	*a = arguments{scale, lists}
-	s.Launch(taskVariadic, slot.Body,
-		intra.InVar("scale", &a.scale),
-		intra.InOut("lists", lists),
-	)
+	intraruntime.Set(&slot.Regions[1], lists)
+	s.LaunchKept(taskVariadic, slot.Body, slot.Regions)
 }
 
 var taskApply = intra.Register("github.com/intrahpc/intra/testdata/generate/forms.apply")
@@ -299,11 +336,14 @@ func launchApply(s *intra.Section, fn func(float64) float64, x, y []float64) {
 	slot := intraruntime.Slot[arguments](s, taskApply)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.In("x", x),
+			intra.Out("y", y),
+		}
 		slot.Body = func() { apply(a.fn, a.x, a.y) }
 	}
 	*a = arguments{fn, x, y}
-	s.Launch(taskApply, slot.Body,
-		intra.In("x", x),
-		intra.Out("y", y),
-	)
+	intraruntime.Set(&slot.Regions[0], x)
+	intraruntime.Set(&slot.Regions[1], y)
+	s.LaunchKept(taskApply, slot.Body, slot.Regions)
 }

@@ -27,17 +27,21 @@ func launchWaxpby(s *intra.Section, alpha float64, x []float64, beta float64, y,
 	slot := intraruntime.Slot[arguments](s, taskWaxpby)
 	a := &slot.Arguments
 	if slot.Body == nil {
-		slot.Body = func() { waxpby(a.alpha, a.x, a.beta, a.y, a.w) }
 		slot.Part = func(lo, hi int) { waxpby(a.alpha, a.x[lo:hi], a.beta, a.y[lo:hi], a.w[lo:hi]) }
+		slot.Regions = []intra.Region{
+			intra.InVar("alpha", &a.alpha),
+			intra.In("x", x),
+			intra.InVar("beta", &a.beta),
+			intra.In("y", y),
+			intraruntime.Elementwise(intra.Out("w", w), slot.Part),
+		}
+		slot.Body = func() { waxpby(a.alpha, a.x, a.beta, a.y, a.w) }
 	}
 	*a = arguments{alpha, x, beta, y, w}
-	s.Launch(taskWaxpby, slot.Body,
-		intra.InVar("alpha", &a.alpha),
-		intra.In("x", x),
-		intra.InVar("beta", &a.beta),
-		intra.In("y", y),
-		intraruntime.Elementwise(intra.Out("w", w), slot.Part),
-	)
+	intraruntime.Set(&slot.Regions[1], x)
+	intraruntime.Set(&slot.Regions[3], y)
+	slot.Regions[4] = intraruntime.Elementwise(intra.Out("w", w), slot.Part)
+	s.LaunchKept(taskWaxpby, slot.Body, slot.Regions)
 }
 
 var taskDdot = intra.Register("github.com/intrahpc/intra/testdata/generate/hpccg.ddot")
@@ -53,14 +57,18 @@ func launchDdot(s *intra.Section, x, y []float64, sum *float64) {
 	slot := intraruntime.Slot[arguments](s, taskDdot)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.In("x", x),
+			intra.In("y", y),
+			region,
+		}
 		slot.Body = func() { *a.cell = ddot(a.x, a.y) }
 	}
 	*a = arguments{x, y, cell}
-	s.Launch(taskDdot, slot.Body,
-		intra.In("x", x),
-		intra.In("y", y),
-		region,
-	)
+	intraruntime.Set(&slot.Regions[0], x)
+	intraruntime.Set(&slot.Regions[1], y)
+	slot.Regions[2] = region
+	s.LaunchKept(taskDdot, slot.Body, slot.Regions)
 }
 
 var taskSparsemv = intra.Register("github.com/intrahpc/intra/testdata/generate/hpccg.sparsemv")
@@ -76,13 +84,17 @@ func launchSparsemv(s *intra.Section, A *Matrix, lo int, x, y []float64) {
 	slot := intraruntime.Slot[arguments](s, taskSparsemv)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.InVar("lo", &a.lo),
+			intra.In("x", x),
+			intra.Out("y", y),
+			intraruntime.Reach("A", A),
+		}
 		slot.Body = func() { sparsemv(a.A, a.lo, a.x, a.y) }
 	}
 	*a = arguments{A, lo, x, y}
-	s.Launch(taskSparsemv, slot.Body,
-		intra.InVar("lo", &a.lo),
-		intra.In("x", x),
-		intra.Out("y", y),
-		intraruntime.Reach("A", A),
-	)
+	intraruntime.Set(&slot.Regions[1], x)
+	intraruntime.Set(&slot.Regions[2], y)
+	slot.Regions[3] = intraruntime.Reach("A", A)
+	s.LaunchKept(taskSparsemv, slot.Body, slot.Regions)
 }

@@ -26,16 +26,19 @@ func LaunchIonsPush(s *intra.Section, ions *Ions, dt float64, lo_, hi_ int) {
 	slot := intraruntime.Slot[arguments](s, taskIonsPush)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.InVar("dt", &a.dt),
+			intra.InVar("lo", &a.lo_),
+			intra.InVar("hi", &a.hi_),
+			intraruntime.Part(ions.Psi[:], intra.InOut("ions.Psi[lo:hi]", ions.Psi[lo_:hi_])),
+			intraruntime.Reach("ions", ions),
+		}
 		slot.Body = func() { a.ions.Push(a.dt, a.lo_, a.hi_) }
 	}
 	*a = arguments{ions, dt, lo_, hi_}
-	s.Launch(taskIonsPush, slot.Body,
-		intra.InVar("dt", &a.dt),
-		intra.InVar("lo", &a.lo_),
-		intra.InVar("hi", &a.hi_),
-		intraruntime.Part(ions.Psi[:], intra.InOut("ions.Psi[lo:hi]", ions.Psi[lo_:hi_])),
-		intraruntime.Reach("ions", ions),
-	)
+	slot.Regions[3] = intraruntime.Part(ions.Psi[:], intra.InOut("ions.Psi[lo:hi]", ions.Psi[lo_:hi_]))
+	slot.Regions[4] = intraruntime.Reach("ions", ions)
+	s.LaunchKept(taskIonsPush, slot.Body, slot.Regions)
 }
 
 var taskEnergy = intra.Register("github.com/intrahpc/intra/testdata/generate/ions.Energy")
@@ -50,11 +53,14 @@ func LaunchEnergy(s *intra.Section, v []float64, e *float64) {
 	slot := intraruntime.Slot[arguments](s, taskEnergy)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.In("v", v),
+			region,
+		}
 		slot.Body = func() { *a.cell = Energy(a.v) }
 	}
 	*a = arguments{v, cell}
-	s.Launch(taskEnergy, slot.Body,
-		intra.In("v", v),
-		region,
-	)
+	intraruntime.Set(&slot.Regions[0], v)
+	slot.Regions[1] = region
+	s.LaunchKept(taskEnergy, slot.Body, slot.Regions)
 }

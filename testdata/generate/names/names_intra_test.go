@@ -25,13 +25,16 @@ func launchOdd(s *intra.Section, x []int, n *int) {
 	slot := intraruntime.Slot[arguments](s, taskOdd)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.In("x", x),
+			region,
+		}
 		slot.Body = func() { *a.cell = odd(a.x) }
 	}
 	*a = arguments{x, cell}
-	s.Launch(taskOdd, slot.Body,
-		intra.In("x", x),
-		region,
-	)
+	intraruntime.Set(&slot.Regions[0], x)
+	slot.Regions[1] = region
+	s.LaunchKept(taskOdd, slot.Body, slot.Regions)
 }
 
 var taskCount = intra.Register("github.com/intrahpc/intra/testdata/generate/names.count")
@@ -45,11 +48,13 @@ func launchCount(s *intra.Section, from int, x []int) {
 	slot := intraruntime.Slot[arguments](s, taskCount)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.InVar("from", &a.from),
+			intra.Out("x", x),
+		}
 		slot.Body = func() { count(a.from, a.x) }
 	}
 	*a = arguments{from, x}
-	s.Launch(taskCount, slot.Body,
-		intra.InVar("from", &a.from),
-		intra.Out("x", x),
-	)
+	intraruntime.Set(&slot.Regions[1], x)
+	s.LaunchKept(taskCount, slot.Body, slot.Regions)
 }

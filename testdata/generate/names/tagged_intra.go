@@ -26,11 +26,14 @@ func launchTriple(s *intra.Section, x, y []int) {
 	slot := intraruntime.Slot[arguments](s, taskTriple)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.In("x", x),
+			intra.Out("y", y),
+		}
 		slot.Body = func() { triple(a.x, a.y) }
 	}
 	*a = arguments{x, y}
-	s.Launch(taskTriple, slot.Body,
-		intra.In("x", x),
-		intra.Out("y", y),
-	)
+	intraruntime.Set(&slot.Regions[0], x)
+	intraruntime.Set(&slot.Regions[1], y)
+	s.LaunchKept(taskTriple, slot.Body, slot.Regions)
 }

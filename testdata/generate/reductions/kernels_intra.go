@@ -33,21 +33,29 @@ func launchAssign(s *intra.Section, points, centres []float64, dim int, nearest 
 	slot := intraruntime.Slot[arguments](s, taskAssign)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.In("points", points),
+			intra.In("centres", centres),
+			intra.InVar("dim", &a.dim),
+			intra.Out("nearest", nearest),
+			sumsRegion,
+			countsRegion,
+			farthestRegion,
+			intra.Scratch("part", part),
+		}
 		slot.Body = func() {
 			assign(a.points, a.centres, a.dim, a.nearest, a.sumsPart.Slice(), a.part, a.countsPart.Slice(), a.farthestPart.Var())
 		}
 	}
 	*a = arguments{points, centres, dim, nearest, sumsPart, part, countsPart, farthestPart}
-	s.Launch(taskAssign, slot.Body,
-		intra.In("points", points),
-		intra.In("centres", centres),
-		intra.InVar("dim", &a.dim),
-		intra.Out("nearest", nearest),
-		sumsRegion,
-		countsRegion,
-		farthestRegion,
-		intra.Scratch("part", part),
-	)
+	intraruntime.Set(&slot.Regions[0], points)
+	intraruntime.Set(&slot.Regions[1], centres)
+	intraruntime.Set(&slot.Regions[3], nearest)
+	slot.Regions[4] = sumsRegion
+	slot.Regions[5] = countsRegion
+	slot.Regions[6] = farthestRegion
+	intraruntime.Set(&slot.Regions[7], part)
+	s.LaunchKept(taskAssign, slot.Body, slot.Regions)
 }
 
 var taskCensus = intra.Register("github.com/intrahpc/intra/testdata/generate/reductions.census")
@@ -72,20 +80,28 @@ func launchCensus(s *intra.Section, x []uint64, histogram *[8]int32, seen, commo
 	slot := intraruntime.Slot[arguments](s, taskCensus)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.In("x", x),
+			histogramRegion,
+			seenRegion,
+			commonRegion,
+			parityRegion,
+			region,
+			someRegion,
+		}
 		slot.Body = func() {
 			*a.cell = census(a.x, (*[8]int32)(a.histogramPart.Slice()), a.seenPart.Var(), a.commonPart.Var(), a.parityPart.Var(), a.somePart.Var())
 		}
 	}
 	*a = arguments{x, histogramPart, seenPart, commonPart, parityPart, somePart, cell}
-	s.Launch(taskCensus, slot.Body,
-		intra.In("x", x),
-		histogramRegion,
-		seenRegion,
-		commonRegion,
-		parityRegion,
-		region,
-		someRegion,
-	)
+	intraruntime.Set(&slot.Regions[0], x)
+	slot.Regions[1] = histogramRegion
+	slot.Regions[2] = seenRegion
+	slot.Regions[3] = commonRegion
+	slot.Regions[4] = parityRegion
+	slot.Regions[5] = region
+	slot.Regions[6] = someRegion
+	s.LaunchKept(taskCensus, slot.Body, slot.Regions)
 }
 
 var taskExtents = intra.Register("github.com/intrahpc/intra/testdata/generate/reductions.extents")
@@ -100,13 +116,16 @@ func launchExtents(s *intra.Section, points []float64, e []Extent) {
 	slot := intraruntime.Slot[arguments](s, taskExtents)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.In("points", points),
+			eRegion,
+		}
 		slot.Body = func() { extents(a.points, a.ePart.Slice()) }
 	}
 	*a = arguments{points, ePart}
-	s.Launch(taskExtents, slot.Body,
-		intra.In("points", points),
-		eRegion,
-	)
+	intraruntime.Set(&slot.Regions[0], points)
+	slot.Regions[1] = eRegion
+	s.LaunchKept(taskExtents, slot.Body, slot.Regions)
 }
 
 var taskProducts = intra.Register("github.com/intrahpc/intra/testdata/generate/reductions.products")
@@ -123,14 +142,18 @@ func launchProducts[T ~float32 | ~float64](s *intra.Section, x, p, least []T) {
 	slot := intraruntime.Slot[arguments](s, taskProducts)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.In("x", x),
+			pRegion,
+			leastRegion,
+		}
 		slot.Body = func() { products[T](a.x, a.pPart.Slice(), a.leastPart.Slice()) }
 	}
 	*a = arguments{x, pPart, leastPart}
-	s.Launch(taskProducts, slot.Body,
-		intra.In("x", x),
-		pRegion,
-		leastRegion,
-	)
+	intraruntime.Set(&slot.Regions[0], x)
+	slot.Regions[1] = pRegion
+	slot.Regions[2] = leastRegion
+	s.LaunchKept(taskProducts, slot.Body, slot.Regions)
 }
 
 var taskBitsOf = intra.Register("github.com/intrahpc/intra/testdata/generate/reductions.bitsOf")
@@ -145,11 +168,14 @@ func launchBitsOf(s *intra.Section, x []uint64, bits *uint64) {
 	slot := intraruntime.Slot[arguments](s, taskBitsOf)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.In("x", x),
+			region,
+		}
 		slot.Body = func() { *a.cell = bitsOf(a.x) }
 	}
 	*a = arguments{x, cell}
-	s.Launch(taskBitsOf, slot.Body,
-		intra.In("x", x),
-		region,
-	)
+	intraruntime.Set(&slot.Regions[0], x)
+	slot.Regions[1] = region
+	s.LaunchKept(taskBitsOf, slot.Body, slot.Regions)
 }

@@ -199,20 +199,30 @@ func (l *launcher) print(b *bytes.Buffer) {
 		values[i] = f.name
 	}
 	fmt.Fprintf(b, "\t}\n\t%s := %s.Slot[%s](%s, %s)\n", l.slot, l.im.runtime(), l.argType, l.section, l.taskVar)
-	fmt.Fprintf(b, "\t%s := &%s.Arguments\n\tif %[2]s.Body == nil {\n\t\t%[2]s.Body = func() { %s }\n", l.args, l.slot, l.call())
+	fmt.Fprintf(b, "\t%s := &%s.Arguments\n\tif %[2]s.Body == nil {\n", l.args, l.slot)
 	if len(k.Elementwise) > 0 {
 		fmt.Fprintf(b, "\t\t%s.Part = func(%s, %s int) { %s }\n", l.slot, l.lo, l.hi, l.callKernel(true))
 	}
-	fmt.Fprintf(b, "\t}\n\t*%s = %s{%s}\n", l.args, l.argType, strings.Join(values, ", "))
 	regions := l.regions()
-	fmt.Fprintf(b, "\t%s.Launch(%s, %s.Body", l.section, l.taskVar, l.slot)
-	for _, r := range regions {
-		fmt.Fprintf(b, ",\n\t\t%s", r)
-	}
 	if len(regions) > 0 {
-		b.WriteString(",\n\t")
+		fmt.Fprintf(b, "\t\t%s.Regions = []%s.Region{\n", l.slot, intra)
+		for _, r := range regions {
+			fmt.Fprintf(b, "\t\t\t%s,\n", r.make)
+		}
+		b.WriteString("\t\t}\n")
 	}
-	b.WriteString(")\n}\n")
+	fmt.Fprintf(b, "\t\t%s.Body = func() { %s }\n", l.slot, l.call()) // last: it shows that the slot is complete
+	fmt.Fprintf(b, "\t}\n\t*%s = %s{%s}\n", l.args, l.argType, strings.Join(values, ", "))
+	for i, r := range regions {
+		switch {
+		case r.constant:
+		case r.slice != "":
+			fmt.Fprintf(b, "\t%s.Set(&%s.Regions[%d], %s)\n", l.im.runtime(), l.slot, i, r.slice)
+		default:
+			fmt.Fprintf(b, "\t%s.Regions[%d] = %s\n", l.slot, i, r.make)
+		}
+	}
+	fmt.Fprintf(b, "\t%s.LaunchKept(%s, %s.Body, %[3]s.Regions)\n}\n", l.section, l.taskVar, l.slot)
 }
 
 // typeParams returns the type parameters of the function, or of its receiver's type.

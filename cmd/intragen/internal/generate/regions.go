@@ -9,23 +9,24 @@ import (
 	"github.com/intrahpc/intra/annotations"
 )
 
-func (l *launcher) regions() []string {
-	var list []string
+// region is a region of a launcher.
+type region struct {
+	make string // the code that makes it
+	// constant means that its memory is in the arguments that the launcher keeps.
+	constant bool
+	slice    string // what its memory is, if it is a slice and nothing else changes; "" if it is made anew
+}
+
+func (l *launcher) regions() []region {
+	var list []region
 	elementwise := len(l.k.Elementwise) > 0
-	add := func(r annotations.Region, region string) {
-		if elementwise && r.Kind != annotations.In {
-			region = fmt.Sprintf("%s.Elementwise(%s, %s.Part)", l.im.runtime(), region, l.slot)
-			elementwise = false
-		}
-		list = append(list, region)
-	}
 	for _, r := range l.k.Regions() {
 		if p, ok := l.parts[r.Param]; ok {
-			list = append(list, p.region)
+			list = append(list, region{make: p.region})
 			continue
 		}
 		if r.Kind == annotations.Reduce {
-			list = append(list, l.region)
+			list = append(list, region{make: l.region})
 			continue
 		}
 		fun := regionFuncs[r.Kind]
@@ -33,33 +34,41 @@ func (l *launcher) regions() []string {
 		for _, f := range r.Fields {
 			expr += "." + f
 		}
-		whole := ""
 		if r.Slice != nil && r.Slice.Cols != nil {
-			list = append(list, fmt.Sprintf("%s.%sBlock(%q, %s, %s)", l.im.runtime(), fun, r.Name, expr, l.block(r.Slice, expr)))
+			list = append(list, region{make: fmt.Sprintf("%s.%sBlock(%q, %s, %s)", l.im.runtime(), fun, r.Name, expr, l.block(r.Slice, expr))})
 			continue
 		}
+		whole := ""
 		if r.Slice != nil {
 			whole = expr + "[:]"
 			expr += "[" + l.bound(r.Slice.Lo) + ":" + l.bound(r.Slice.Hi) + "]"
 		}
+		var next region
 		switch r.Form {
 		case annotations.VarForm:
 			fun, expr = fun+"Var", "&"+l.args+"."+expr
+			next.constant = true
 		case annotations.PtrForm, annotations.ResultForm:
 			fun += "Var"
+		default:
+			next.slice = expr
 		}
-		region := fmt.Sprintf("%s.%s(%q, %s)", l.im.intra(), fun, r.Name, expr)
+		next.make = fmt.Sprintf("%s.%s(%q, %s)", l.im.intra(), fun, r.Name, expr)
 		if whole != "" {
-			region = fmt.Sprintf("%s.Part(%s, %s)", l.im.runtime(), whole, region)
+			next = region{make: fmt.Sprintf("%s.Part(%s, %s)", l.im.runtime(), whole, next.make)}
 		}
-		add(r, region)
+		if elementwise && r.Kind != annotations.In {
+			next = region{make: fmt.Sprintf("%s.Elementwise(%s, %s.Part)", l.im.runtime(), next.make, l.slot)}
+			elementwise = false
+		}
+		list = append(list, next)
 	}
 	for _, a := range l.k.Arguments() {
 		expr := strings.Join(append([]string{l.local[a.Param.Var.Name()]}, a.Fields...), ".")
 		if !a.Pointer && len(a.Fields) > 0 { // the body may write the field itself
 			expr = "&" + l.args + "." + expr
 		}
-		list = append(list, fmt.Sprintf("%s.Reach(%q, %s)", l.im.runtime(), a.Name, expr))
+		list = append(list, region{make: fmt.Sprintf("%s.Reach(%q, %s)", l.im.runtime(), a.Name, expr)})
 	}
 	return list
 }

@@ -26,14 +26,17 @@ func LaunchPoissonAverage(sec *intra.Section, s *Poisson, plane, lo_, hi_ int) {
 	slot := intraruntime.Slot[arguments](sec, taskPoissonAverage)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.InVar("plane", &a.plane),
+			intra.InVar("lo", &a.lo_),
+			intra.InVar("hi", &a.hi_),
+			intraruntime.Part(s.average[:], intra.Out("s.average[lo:hi]", s.average[lo_:hi_])),
+			intraruntime.Reach("s", s),
+		}
 		slot.Body = func() { a.s.Average(a.plane, a.lo_, a.hi_) }
 	}
 	*a = arguments{s, plane, lo_, hi_}
-	sec.Launch(taskPoissonAverage, slot.Body,
-		intra.InVar("plane", &a.plane),
-		intra.InVar("lo", &a.lo_),
-		intra.InVar("hi", &a.hi_),
-		intraruntime.Part(s.average[:], intra.Out("s.average[lo:hi]", s.average[lo_:hi_])),
-		intraruntime.Reach("s", s),
-	)
+	slot.Regions[3] = intraruntime.Part(s.average[:], intra.Out("s.average[lo:hi]", s.average[lo_:hi_]))
+	slot.Regions[4] = intraruntime.Reach("s", s)
+	sec.LaunchKept(taskPoissonAverage, slot.Body, slot.Regions)
 }

@@ -28,14 +28,18 @@ func LaunchIonsCharge(s *intra.Section, z *Ions, g *grid.Grid, lo, hi int, densi
 	slot := intraruntime.Slot[arguments](s, taskIonsCharge)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.InVar("lo", &a.lo),
+			intra.InVar("hi", &a.hi),
+			intra.Out("density", density),
+			intraruntime.Reach("z", z),
+			intraruntime.Reach("g", g),
+		}
 		slot.Body = func() { a.z.Charge(a.g, a.lo, a.hi, a.density) }
 	}
 	*a = arguments{z, g, lo, hi, density}
-	s.Launch(taskIonsCharge, slot.Body,
-		intra.InVar("lo", &a.lo),
-		intra.InVar("hi", &a.hi),
-		intra.Out("density", density),
-		intraruntime.Reach("z", z),
-		intraruntime.Reach("g", g),
-	)
+	intraruntime.Set(&slot.Regions[2], density)
+	slot.Regions[3] = intraruntime.Reach("z", z)
+	slot.Regions[4] = intraruntime.Reach("g", g)
+	s.LaunchKept(taskIonsCharge, slot.Body, slot.Regions)
 }

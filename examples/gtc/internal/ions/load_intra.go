@@ -27,19 +27,28 @@ func LaunchIonsLoad(s *intra.Section, z *Ions, g *grid.Grid, lo_, hi_ int) {
 	slot := intraruntime.Slot[arguments](s, taskIonsLoad)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.InVar("lo", &a.lo_),
+			intra.InVar("hi", &a.hi_),
+			intraruntime.Part(z.Now.Psi[:], intra.Out("z.Now.Psi[lo:hi]", z.Now.Psi[lo_:hi_])),
+			intraruntime.Part(z.Now.Theta[:], intra.InOut("z.Now.Theta[lo:hi]", z.Now.Theta[lo_:hi_])),
+			intraruntime.Part(z.Now.Zeta[:], intra.InOut("z.Now.Zeta[lo:hi]", z.Now.Zeta[lo_:hi_])),
+			intraruntime.Part(z.Now.Rho[:], intra.InOut("z.Now.Rho[lo:hi]", z.Now.Rho[lo_:hi_])),
+			intraruntime.Part(z.Now.Weight[:], intra.InOut("z.Now.Weight[lo:hi]", z.Now.Weight[lo_:hi_])),
+			intraruntime.Part(z.Mu[:], intra.InOut("z.Mu[lo:hi]", z.Mu[lo_:hi_])),
+			intraruntime.Reach("g", g),
+			intraruntime.Reach("z", z),
+		}
 		slot.Body = func() { a.z.Load(a.g, a.lo_, a.hi_) }
 	}
 	*a = arguments{z, g, lo_, hi_}
-	s.Launch(taskIonsLoad, slot.Body,
-		intra.InVar("lo", &a.lo_),
-		intra.InVar("hi", &a.hi_),
-		intraruntime.Part(z.Now.Psi[:], intra.Out("z.Now.Psi[lo:hi]", z.Now.Psi[lo_:hi_])),
-		intraruntime.Part(z.Now.Theta[:], intra.InOut("z.Now.Theta[lo:hi]", z.Now.Theta[lo_:hi_])),
-		intraruntime.Part(z.Now.Zeta[:], intra.InOut("z.Now.Zeta[lo:hi]", z.Now.Zeta[lo_:hi_])),
-		intraruntime.Part(z.Now.Rho[:], intra.InOut("z.Now.Rho[lo:hi]", z.Now.Rho[lo_:hi_])),
-		intraruntime.Part(z.Now.Weight[:], intra.InOut("z.Now.Weight[lo:hi]", z.Now.Weight[lo_:hi_])),
-		intraruntime.Part(z.Mu[:], intra.InOut("z.Mu[lo:hi]", z.Mu[lo_:hi_])),
-		intraruntime.Reach("g", g),
-		intraruntime.Reach("z", z),
-	)
+	slot.Regions[2] = intraruntime.Part(z.Now.Psi[:], intra.Out("z.Now.Psi[lo:hi]", z.Now.Psi[lo_:hi_]))
+	slot.Regions[3] = intraruntime.Part(z.Now.Theta[:], intra.InOut("z.Now.Theta[lo:hi]", z.Now.Theta[lo_:hi_]))
+	slot.Regions[4] = intraruntime.Part(z.Now.Zeta[:], intra.InOut("z.Now.Zeta[lo:hi]", z.Now.Zeta[lo_:hi_]))
+	slot.Regions[5] = intraruntime.Part(z.Now.Rho[:], intra.InOut("z.Now.Rho[lo:hi]", z.Now.Rho[lo_:hi_]))
+	slot.Regions[6] = intraruntime.Part(z.Now.Weight[:], intra.InOut("z.Now.Weight[lo:hi]", z.Now.Weight[lo_:hi_]))
+	slot.Regions[7] = intraruntime.Part(z.Mu[:], intra.InOut("z.Mu[lo:hi]", z.Mu[lo_:hi_]))
+	slot.Regions[8] = intraruntime.Reach("g", g)
+	slot.Regions[9] = intraruntime.Reach("z", z)
+	s.LaunchKept(taskIonsLoad, slot.Body, slot.Regions)
 }

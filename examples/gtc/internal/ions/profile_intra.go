@@ -28,16 +28,20 @@ func LaunchIonsHeat(s *intra.Section, z *Ions, g *grid.Grid, lo, hi int, heat *H
 	slot := intraruntime.Slot[arguments](s, taskIonsHeat)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.InVar("lo", &a.lo),
+			intra.InVar("hi", &a.hi),
+			intra.OutVar("heat", heat),
+			intraruntime.Reach("z", z),
+			intraruntime.Reach("g", g),
+		}
 		slot.Body = func() { a.z.Heat(a.g, a.lo, a.hi, a.heat) }
 	}
 	*a = arguments{z, g, lo, hi, heat}
-	s.Launch(taskIonsHeat, slot.Body,
-		intra.InVar("lo", &a.lo),
-		intra.InVar("hi", &a.hi),
-		intra.OutVar("heat", heat),
-		intraruntime.Reach("z", z),
-		intraruntime.Reach("g", g),
-	)
+	slot.Regions[2] = intra.OutVar("heat", heat)
+	slot.Regions[3] = intraruntime.Reach("z", z)
+	slot.Regions[4] = intraruntime.Reach("g", g)
+	s.LaunchKept(taskIonsHeat, slot.Body, slot.Regions)
 }
 
 var taskIonsRestore = intra.Register("github.com/intrahpc/intra/examples/gtc/internal/ions.Ions.Restore")
@@ -54,15 +58,19 @@ func LaunchIonsRestore(s *intra.Section, z *Ions, g *grid.Grid, excess [5]float6
 	slot := intraruntime.Slot[arguments](s, taskIonsRestore)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.InVar("excess", &a.excess),
+			intra.InVar("lo", &a.lo_),
+			intra.InVar("hi", &a.hi_),
+			intraruntime.Part(z.Now.Weight[:], intra.InOut("z.Now.Weight[lo:hi]", z.Now.Weight[lo_:hi_])),
+			intraruntime.Reach("z", z),
+			intraruntime.Reach("g", g),
+		}
 		slot.Body = func() { a.z.Restore(a.g, a.excess, a.lo_, a.hi_) }
 	}
 	*a = arguments{z, g, excess, lo_, hi_}
-	s.Launch(taskIonsRestore, slot.Body,
-		intra.InVar("excess", &a.excess),
-		intra.InVar("lo", &a.lo_),
-		intra.InVar("hi", &a.hi_),
-		intraruntime.Part(z.Now.Weight[:], intra.InOut("z.Now.Weight[lo:hi]", z.Now.Weight[lo_:hi_])),
-		intraruntime.Reach("z", z),
-		intraruntime.Reach("g", g),
-	)
+	slot.Regions[3] = intraruntime.Part(z.Now.Weight[:], intra.InOut("z.Now.Weight[lo:hi]", z.Now.Weight[lo_:hi_]))
+	slot.Regions[4] = intraruntime.Reach("z", z)
+	slot.Regions[5] = intraruntime.Reach("g", g)
+	s.LaunchKept(taskIonsRestore, slot.Body, slot.Regions)
 }

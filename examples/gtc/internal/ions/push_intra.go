@@ -29,22 +29,31 @@ func LaunchIonsPredict(s *intra.Section, z *Ions, f *Field, dt float64, lo_, hi_
 	slot := intraruntime.Slot[arguments](s, taskIonsPredict)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.InVar("dt", &a.dt),
+			intra.InVar("lo", &a.lo_),
+			intra.InVar("hi", &a.hi_),
+			intraruntime.Part(z.Now.Psi[:], intra.Out("z.Now.Psi[lo:hi]", z.Now.Psi[lo_:hi_])),
+			intraruntime.Part(z.Now.Theta[:], intra.Out("z.Now.Theta[lo:hi]", z.Now.Theta[lo_:hi_])),
+			intraruntime.Part(z.Now.Zeta[:], intra.Out("z.Now.Zeta[lo:hi]", z.Now.Zeta[lo_:hi_])),
+			intraruntime.Part(z.Now.Rho[:], intra.Out("z.Now.Rho[lo:hi]", z.Now.Rho[lo_:hi_])),
+			intraruntime.Part(z.Now.Weight[:], intra.Out("z.Now.Weight[lo:hi]", z.Now.Weight[lo_:hi_])),
+			intra.OutVar("sums", sums),
+			intraruntime.Reach("z", z),
+			intraruntime.Reach("f", f),
+		}
 		slot.Body = func() { a.z.Predict(a.f, a.dt, a.lo_, a.hi_, a.sums) }
 	}
 	*a = arguments{z, f, dt, lo_, hi_, sums}
-	s.Launch(taskIonsPredict, slot.Body,
-		intra.InVar("dt", &a.dt),
-		intra.InVar("lo", &a.lo_),
-		intra.InVar("hi", &a.hi_),
-		intraruntime.Part(z.Now.Psi[:], intra.Out("z.Now.Psi[lo:hi]", z.Now.Psi[lo_:hi_])),
-		intraruntime.Part(z.Now.Theta[:], intra.Out("z.Now.Theta[lo:hi]", z.Now.Theta[lo_:hi_])),
-		intraruntime.Part(z.Now.Zeta[:], intra.Out("z.Now.Zeta[lo:hi]", z.Now.Zeta[lo_:hi_])),
-		intraruntime.Part(z.Now.Rho[:], intra.Out("z.Now.Rho[lo:hi]", z.Now.Rho[lo_:hi_])),
-		intraruntime.Part(z.Now.Weight[:], intra.Out("z.Now.Weight[lo:hi]", z.Now.Weight[lo_:hi_])),
-		intra.OutVar("sums", sums),
-		intraruntime.Reach("z", z),
-		intraruntime.Reach("f", f),
-	)
+	slot.Regions[3] = intraruntime.Part(z.Now.Psi[:], intra.Out("z.Now.Psi[lo:hi]", z.Now.Psi[lo_:hi_]))
+	slot.Regions[4] = intraruntime.Part(z.Now.Theta[:], intra.Out("z.Now.Theta[lo:hi]", z.Now.Theta[lo_:hi_]))
+	slot.Regions[5] = intraruntime.Part(z.Now.Zeta[:], intra.Out("z.Now.Zeta[lo:hi]", z.Now.Zeta[lo_:hi_]))
+	slot.Regions[6] = intraruntime.Part(z.Now.Rho[:], intra.Out("z.Now.Rho[lo:hi]", z.Now.Rho[lo_:hi_]))
+	slot.Regions[7] = intraruntime.Part(z.Now.Weight[:], intra.Out("z.Now.Weight[lo:hi]", z.Now.Weight[lo_:hi_]))
+	slot.Regions[8] = intra.OutVar("sums", sums)
+	slot.Regions[9] = intraruntime.Reach("z", z)
+	slot.Regions[10] = intraruntime.Reach("f", f)
+	s.LaunchKept(taskIonsPredict, slot.Body, slot.Regions)
 }
 
 var taskIonsCorrect = intra.Register("github.com/intrahpc/intra/examples/gtc/internal/ions.Ions.Correct")
@@ -61,21 +70,29 @@ func LaunchIonsCorrect(s *intra.Section, z *Ions, f *Field, dt float64, lo_, hi_
 	slot := intraruntime.Slot[arguments](s, taskIonsCorrect)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.InVar("dt", &a.dt),
+			intra.InVar("lo", &a.lo_),
+			intra.InVar("hi", &a.hi_),
+			intraruntime.Part(z.Now.Psi[:], intra.InOut("z.Now.Psi[lo:hi]", z.Now.Psi[lo_:hi_])),
+			intraruntime.Part(z.Now.Theta[:], intra.InOut("z.Now.Theta[lo:hi]", z.Now.Theta[lo_:hi_])),
+			intraruntime.Part(z.Now.Zeta[:], intra.InOut("z.Now.Zeta[lo:hi]", z.Now.Zeta[lo_:hi_])),
+			intraruntime.Part(z.Now.Rho[:], intra.InOut("z.Now.Rho[lo:hi]", z.Now.Rho[lo_:hi_])),
+			intraruntime.Part(z.Now.Weight[:], intra.InOut("z.Now.Weight[lo:hi]", z.Now.Weight[lo_:hi_])),
+			intraruntime.Reach("z", z),
+			intraruntime.Reach("f", f),
+		}
 		slot.Body = func() { a.z.Correct(a.f, a.dt, a.lo_, a.hi_) }
 	}
 	*a = arguments{z, f, dt, lo_, hi_}
-	s.Launch(taskIonsCorrect, slot.Body,
-		intra.InVar("dt", &a.dt),
-		intra.InVar("lo", &a.lo_),
-		intra.InVar("hi", &a.hi_),
-		intraruntime.Part(z.Now.Psi[:], intra.InOut("z.Now.Psi[lo:hi]", z.Now.Psi[lo_:hi_])),
-		intraruntime.Part(z.Now.Theta[:], intra.InOut("z.Now.Theta[lo:hi]", z.Now.Theta[lo_:hi_])),
-		intraruntime.Part(z.Now.Zeta[:], intra.InOut("z.Now.Zeta[lo:hi]", z.Now.Zeta[lo_:hi_])),
-		intraruntime.Part(z.Now.Rho[:], intra.InOut("z.Now.Rho[lo:hi]", z.Now.Rho[lo_:hi_])),
-		intraruntime.Part(z.Now.Weight[:], intra.InOut("z.Now.Weight[lo:hi]", z.Now.Weight[lo_:hi_])),
-		intraruntime.Reach("z", z),
-		intraruntime.Reach("f", f),
-	)
+	slot.Regions[3] = intraruntime.Part(z.Now.Psi[:], intra.InOut("z.Now.Psi[lo:hi]", z.Now.Psi[lo_:hi_]))
+	slot.Regions[4] = intraruntime.Part(z.Now.Theta[:], intra.InOut("z.Now.Theta[lo:hi]", z.Now.Theta[lo_:hi_]))
+	slot.Regions[5] = intraruntime.Part(z.Now.Zeta[:], intra.InOut("z.Now.Zeta[lo:hi]", z.Now.Zeta[lo_:hi_]))
+	slot.Regions[6] = intraruntime.Part(z.Now.Rho[:], intra.InOut("z.Now.Rho[lo:hi]", z.Now.Rho[lo_:hi_]))
+	slot.Regions[7] = intraruntime.Part(z.Now.Weight[:], intra.InOut("z.Now.Weight[lo:hi]", z.Now.Weight[lo_:hi_]))
+	slot.Regions[8] = intraruntime.Reach("z", z)
+	slot.Regions[9] = intraruntime.Reach("f", f)
+	s.LaunchKept(taskIonsCorrect, slot.Body, slot.Regions)
 }
 
 // Protect registers the fields of s as state of p; the names begin with name.

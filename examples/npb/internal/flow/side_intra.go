@@ -28,17 +28,21 @@ func launchFindSide(s *intra.Section, g Gas, u, forcing []State, base, lo int, r
 	slot := intraruntime.Slot[arguments](s, taskFindSide)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.InVar("g", &a.g),
+			intra.In("u", u),
+			intra.In("forcing", forcing),
+			intra.InVar("base", &a.base),
+			intra.InVar("lo", &a.lo),
+			intra.Out("r", r),
+		}
 		slot.Body = func() { findSide(a.g, a.u, a.forcing, a.base, a.lo, a.r) }
 	}
 	*a = arguments{g, u, forcing, base, lo, r}
-	s.Launch(taskFindSide, slot.Body,
-		intra.InVar("g", &a.g),
-		intra.In("u", u),
-		intra.In("forcing", forcing),
-		intra.InVar("base", &a.base),
-		intra.InVar("lo", &a.lo),
-		intra.Out("r", r),
-	)
+	intraruntime.Set(&slot.Regions[1], u)
+	intraruntime.Set(&slot.Regions[2], forcing)
+	intraruntime.Set(&slot.Regions[5], r)
+	s.LaunchKept(taskFindSide, slot.Body, slot.Regions)
 }
 
 var taskAdd = intra.Register("github.com/intrahpc/intra/examples/npb/internal/flow.add")
@@ -52,14 +56,17 @@ func launchAdd(s *intra.Section, r, u []State) {
 	slot := intraruntime.Slot[arguments](s, taskAdd)
 	a := &slot.Arguments
 	if slot.Body == nil {
-		slot.Body = func() { add(a.r, a.u) }
 		slot.Part = func(lo, hi int) { add(a.r[lo:hi], a.u[lo:hi]) }
+		slot.Regions = []intra.Region{
+			intra.In("r", r),
+			intraruntime.Elementwise(intra.InOut("u", u), slot.Part),
+		}
+		slot.Body = func() { add(a.r, a.u) }
 	}
 	*a = arguments{r, u}
-	s.Launch(taskAdd, slot.Body,
-		intra.In("r", r),
-		intraruntime.Elementwise(intra.InOut("u", u), slot.Part),
-	)
+	intraruntime.Set(&slot.Regions[0], r)
+	slot.Regions[1] = intraruntime.Elementwise(intra.InOut("u", u), slot.Part)
+	s.LaunchKept(taskAdd, slot.Body, slot.Regions)
 }
 
 var taskSquare = intra.Register("github.com/intrahpc/intra/examples/npb/internal/flow.square")
@@ -74,11 +81,14 @@ func launchSquare(s *intra.Section, r []State, sums *State) {
 	slot := intraruntime.Slot[arguments](s, taskSquare)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.In("r", r),
+			sumsRegion,
+		}
 		slot.Body = func() { square(a.r, (*State)(a.sumsPart.Slice())) }
 	}
 	*a = arguments{r, sumsPart}
-	s.Launch(taskSquare, slot.Body,
-		intra.In("r", r),
-		sumsRegion,
-	)
+	intraruntime.Set(&slot.Regions[0], r)
+	slot.Regions[1] = sumsRegion
+	s.LaunchKept(taskSquare, slot.Body, slot.Regions)
 }

@@ -23,12 +23,14 @@ func launchNamed(s *intra.Section, y []float64) {
 	slot := intraruntime.Slot[arguments](s, taskNamed)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.InOut("y", y),
+		}
 		slot.Body = func() { named(a.y) }
 	}
 	*a = arguments{y}
-	s.Launch(taskNamed, slot.Body,
-		intra.InOut("y", y),
-	)
+	intraruntime.Set(&slot.Regions[0], y)
+	s.LaunchKept(taskNamed, slot.Body, slot.Regions)
 }
 
 var taskAround = intra.Register("github.com/intrahpc/intra/internal/testkit/systemtest/kinds.around")
@@ -41,12 +43,14 @@ func launchAround(s *intra.Section, y []float64) {
 	slot := intraruntime.Slot[arguments](s, taskAround)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.InOut("y", y),
+		}
 		slot.Body = func() { around(a.y) }
 	}
 	*a = arguments{y}
-	s.Launch(taskAround, slot.Body,
-		intra.InOut("y", y),
-	)
+	intraruntime.Set(&slot.Regions[0], y)
+	s.LaunchKept(taskAround, slot.Body, slot.Regions)
 }
 
 var taskHeaped = intra.Register("github.com/intrahpc/intra/internal/testkit/systemtest/kinds.heaped")
@@ -59,12 +63,14 @@ func launchHeaped(s *intra.Section, y []float64) {
 	slot := intraruntime.Slot[arguments](s, taskHeaped)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.InOut("y", y),
+		}
 		slot.Body = func() { heaped(a.y) }
 	}
 	*a = arguments{y}
-	s.Launch(taskHeaped, slot.Body,
-		intra.InOut("y", y),
-	)
+	intraruntime.Set(&slot.Regions[0], y)
+	s.LaunchKept(taskHeaped, slot.Body, slot.Regions)
 }
 
 var taskSorted = intra.Register("github.com/intrahpc/intra/internal/testkit/systemtest/kinds.sorted")
@@ -77,12 +83,14 @@ func launchSorted(s *intra.Section, y []float64) {
 	slot := intraruntime.Slot[arguments](s, taskSorted)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.InOut("y", y),
+		}
 		slot.Body = func() { sorted(a.y) }
 	}
 	*a = arguments{y}
-	s.Launch(taskSorted, slot.Body,
-		intra.InOut("y", y),
-	)
+	intraruntime.Set(&slot.Regions[0], y)
+	s.LaunchKept(taskSorted, slot.Body, slot.Regions)
 }
 
 var taskDeleted = intra.Register("github.com/intrahpc/intra/internal/testkit/systemtest/kinds.deleted")
@@ -95,12 +103,14 @@ func launchDeleted(s *intra.Section, y []float64) {
 	slot := intraruntime.Slot[arguments](s, taskDeleted)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.InOut("y", y),
+		}
 		slot.Body = func() { deleted(a.y) }
 	}
 	*a = arguments{y}
-	s.Launch(taskDeleted, slot.Body,
-		intra.InOut("y", y),
-	)
+	intraruntime.Set(&slot.Regions[0], y)
+	s.LaunchKept(taskDeleted, slot.Body, slot.Regions)
 }
 
 var taskShifted = intra.Register("github.com/intrahpc/intra/internal/testkit/systemtest/kinds.shifted")
@@ -113,12 +123,14 @@ func launchShifted(s *intra.Section, y []float64) {
 	slot := intraruntime.Slot[arguments](s, taskShifted)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.InOut("y", y),
+		}
 		slot.Body = func() { shifted(a.y) }
 	}
 	*a = arguments{y}
-	s.Launch(taskShifted, slot.Body,
-		intra.InOut("y", y),
-	)
+	intraruntime.Set(&slot.Regions[0], y)
+	s.LaunchKept(taskShifted, slot.Body, slot.Regions)
 }
 
 var taskDeferred = intra.Register("github.com/intrahpc/intra/internal/testkit/systemtest/kinds.deferred")
@@ -131,12 +143,14 @@ func launchDeferred(s *intra.Section, y []float64) {
 	slot := intraruntime.Slot[arguments](s, taskDeferred)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.InOut("y", y),
+		}
 		slot.Body = func() { deferred(a.y) }
 	}
 	*a = arguments{y}
-	s.Launch(taskDeferred, slot.Body,
-		intra.InOut("y", y),
-	)
+	intraruntime.Set(&slot.Regions[0], y)
+	s.LaunchKept(taskDeferred, slot.Body, slot.Regions)
 }
 
 var taskPromoted = intra.Register("github.com/intrahpc/intra/internal/testkit/systemtest/kinds.promoted")
@@ -149,12 +163,14 @@ func launchPromoted(s *intra.Section, y []float64) {
 	slot := intraruntime.Slot[arguments](s, taskPromoted)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.InOut("y", y),
+		}
 		slot.Body = func() { promoted(a.y) }
 	}
 	*a = arguments{y}
-	s.Launch(taskPromoted, slot.Body,
-		intra.InOut("y", y),
-	)
+	intraruntime.Set(&slot.Regions[0], y)
+	s.LaunchKept(taskPromoted, slot.Body, slot.Regions)
 }
 
 var taskArrayPointer = intra.Register("github.com/intrahpc/intra/internal/testkit/systemtest/kinds.arrayPointer")
@@ -167,12 +183,14 @@ func launchArrayPointer(s *intra.Section, y []float64) {
 	slot := intraruntime.Slot[arguments](s, taskArrayPointer)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.InOut("y", y),
+		}
 		slot.Body = func() { arrayPointer(a.y) }
 	}
 	*a = arguments{y}
-	s.Launch(taskArrayPointer, slot.Body,
-		intra.InOut("y", y),
-	)
+	intraruntime.Set(&slot.Regions[0], y)
+	s.LaunchKept(taskArrayPointer, slot.Body, slot.Regions)
 }
 
 var taskAsBytes = intra.Register("github.com/intrahpc/intra/internal/testkit/systemtest/kinds.asBytes")
@@ -185,12 +203,14 @@ func launchAsBytes(s *intra.Section, y []float64) {
 	slot := intraruntime.Slot[arguments](s, taskAsBytes)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.InOut("y", y),
+		}
 		slot.Body = func() { asBytes(a.y) }
 	}
 	*a = arguments{y}
-	s.Launch(taskAsBytes, slot.Body,
-		intra.InOut("y", y),
-	)
+	intraruntime.Set(&slot.Regions[0], y)
+	s.LaunchKept(taskAsBytes, slot.Body, slot.Regions)
 }
 
 var taskSeveral = intra.Register("github.com/intrahpc/intra/internal/testkit/systemtest/kinds.several")
@@ -204,13 +224,16 @@ func launchSeveral(s *intra.Section, x, y []float64) {
 	slot := intraruntime.Slot[arguments](s, taskSeveral)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.InOut("x", x),
+			intra.InOut("y", y),
+		}
 		slot.Body = func() { several(a.x, a.y) }
 	}
 	*a = arguments{x, y}
-	s.Launch(taskSeveral, slot.Body,
-		intra.InOut("x", x),
-		intra.InOut("y", y),
-	)
+	intraruntime.Set(&slot.Regions[0], x)
+	intraruntime.Set(&slot.Regions[1], y)
+	s.LaunchKept(taskSeveral, slot.Body, slot.Regions)
 }
 
 var taskInTable = intra.Register("github.com/intrahpc/intra/internal/testkit/systemtest/kinds.inTable")
@@ -224,13 +247,16 @@ func launchInTable(s *intra.Section, x, y []float64) {
 	slot := intraruntime.Slot[arguments](s, taskInTable)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.In("x", x),
+			intra.InOut("y", y),
+		}
 		slot.Body = func() { inTable(a.x, a.y) }
 	}
 	*a = arguments{x, y}
-	s.Launch(taskInTable, slot.Body,
-		intra.In("x", x),
-		intra.InOut("y", y),
-	)
+	intraruntime.Set(&slot.Regions[0], x)
+	intraruntime.Set(&slot.Regions[1], y)
+	s.LaunchKept(taskInTable, slot.Body, slot.Regions)
 }
 
 var taskPaired = intra.Register("github.com/intrahpc/intra/internal/testkit/systemtest/kinds.paired")
@@ -244,13 +270,16 @@ func launchPaired(s *intra.Section, x, y []float64) {
 	slot := intraruntime.Slot[arguments](s, taskPaired)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.In("x", x),
+			intra.InOut("y", y),
+		}
 		slot.Body = func() { paired(a.x, a.y) }
 	}
 	*a = arguments{x, y}
-	s.Launch(taskPaired, slot.Body,
-		intra.In("x", x),
-		intra.InOut("y", y),
-	)
+	intraruntime.Set(&slot.Regions[0], x)
+	intraruntime.Set(&slot.Regions[1], y)
+	s.LaunchKept(taskPaired, slot.Body, slot.Regions)
 }
 
 var taskPulls = intra.Register("github.com/intrahpc/intra/internal/testkit/systemtest/kinds.pulls")
@@ -263,12 +292,14 @@ func launchPulls(s *intra.Section, y []float64) {
 	slot := intraruntime.Slot[arguments](s, taskPulls)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.InOut("y", y),
+		}
 		slot.Body = func() { pulls(a.y) }
 	}
 	*a = arguments{y}
-	s.Launch(taskPulls, slot.Body,
-		intra.InOut("y", y),
-	)
+	intraruntime.Set(&slot.Regions[0], y)
+	s.LaunchKept(taskPulls, slot.Body, slot.Regions)
 }
 
 var taskRecursive = intra.Register("github.com/intrahpc/intra/internal/testkit/systemtest/kinds.recursive")
@@ -282,13 +313,16 @@ func launchRecursive(s *intra.Section, x, y []float64) {
 	slot := intraruntime.Slot[arguments](s, taskRecursive)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.In("x", x),
+			intra.InOut("y", y),
+		}
 		slot.Body = func() { recursive(a.x, a.y) }
 	}
 	*a = arguments{x, y}
-	s.Launch(taskRecursive, slot.Body,
-		intra.In("x", x),
-		intra.InOut("y", y),
-	)
+	intraruntime.Set(&slot.Regions[0], x)
+	intraruntime.Set(&slot.Regions[1], y)
+	s.LaunchKept(taskRecursive, slot.Body, slot.Regions)
 }
 
 var taskLinked = intra.Register("github.com/intrahpc/intra/internal/testkit/systemtest/kinds.linked")
@@ -302,13 +336,16 @@ func launchLinked(s *intra.Section, x, y []float64) {
 	slot := intraruntime.Slot[arguments](s, taskLinked)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.In("x", x),
+			intra.InOut("y", y),
+		}
 		slot.Body = func() { linked(a.x, a.y) }
 	}
 	*a = arguments{x, y}
-	s.Launch(taskLinked, slot.Body,
-		intra.In("x", x),
-		intra.InOut("y", y),
-	)
+	intraruntime.Set(&slot.Regions[0], x)
+	intraruntime.Set(&slot.Regions[1], y)
+	s.LaunchKept(taskLinked, slot.Body, slot.Regions)
 }
 
 var taskPingPong = intra.Register("github.com/intrahpc/intra/internal/testkit/systemtest/kinds.pingPong")
@@ -323,14 +360,18 @@ func launchPingPong(s *intra.Section, x, y, work []float64) {
 	slot := intraruntime.Slot[arguments](s, taskPingPong)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.In("x", x),
+			intra.Out("y", y),
+			intra.Scratch("work", work),
+		}
 		slot.Body = func() { pingPong(a.x, a.y, a.work) }
 	}
 	*a = arguments{x, y, work}
-	s.Launch(taskPingPong, slot.Body,
-		intra.In("x", x),
-		intra.Out("y", y),
-		intra.Scratch("work", work),
-	)
+	intraruntime.Set(&slot.Regions[0], x)
+	intraruntime.Set(&slot.Regions[1], y)
+	intraruntime.Set(&slot.Regions[2], work)
+	s.LaunchKept(taskPingPong, slot.Body, slot.Regions)
 }
 
 var taskApply = intra.Register("github.com/intrahpc/intra/internal/testkit/systemtest/kinds.apply")
@@ -345,13 +386,16 @@ func launchApply(s *intra.Section, f func(float64) float64, x, y []float64) {
 	slot := intraruntime.Slot[arguments](s, taskApply)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.In("x", x),
+			intra.Out("y", y),
+		}
 		slot.Body = func() { apply(a.f, a.x, a.y) }
 	}
 	*a = arguments{f, x, y}
-	s.Launch(taskApply, slot.Body,
-		intra.In("x", x),
-		intra.Out("y", y),
-	)
+	intraruntime.Set(&slot.Regions[0], x)
+	intraruntime.Set(&slot.Regions[1], y)
+	s.LaunchKept(taskApply, slot.Body, slot.Regions)
 }
 
 var taskEvaluate = intra.Register("github.com/intrahpc/intra/internal/testkit/systemtest/kinds.evaluate")
@@ -366,14 +410,18 @@ func launchEvaluate(s *intra.Section, f function, x, y []float64) {
 	slot := intraruntime.Slot[arguments](s, taskEvaluate)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.In("x", x),
+			intra.Out("y", y),
+			intraruntime.Reach("f", f),
+		}
 		slot.Body = func() { evaluate(a.f, a.x, a.y) }
 	}
 	*a = arguments{f, x, y}
-	s.Launch(taskEvaluate, slot.Body,
-		intra.In("x", x),
-		intra.Out("y", y),
-		intraruntime.Reach("f", f),
-	)
+	intraruntime.Set(&slot.Regions[0], x)
+	intraruntime.Set(&slot.Regions[1], y)
+	slot.Regions[2] = intraruntime.Reach("f", f)
+	s.LaunchKept(taskEvaluate, slot.Body, slot.Regions)
 }
 
 var taskApplyAll = intra.Register("github.com/intrahpc/intra/internal/testkit/systemtest/kinds.applyAll")
@@ -388,14 +436,18 @@ func launchApplyAll(s *intra.Section, fs []func(float64) float64, x, y []float64
 	slot := intraruntime.Slot[arguments](s, taskApplyAll)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.In("x", x),
+			intra.Out("y", y),
+			intraruntime.Reach("fs", fs),
+		}
 		slot.Body = func() { applyAll(a.fs, a.x, a.y) }
 	}
 	*a = arguments{fs, x, y}
-	s.Launch(taskApplyAll, slot.Body,
-		intra.In("x", x),
-		intra.Out("y", y),
-		intraruntime.Reach("fs", fs),
-	)
+	intraruntime.Set(&slot.Regions[0], x)
+	intraruntime.Set(&slot.Regions[1], y)
+	slot.Regions[2] = intraruntime.Reach("fs", fs)
+	s.LaunchKept(taskApplyAll, slot.Body, slot.Regions)
 }
 
 var taskCarry = intra.Register("github.com/intrahpc/intra/internal/testkit/systemtest/kinds.carry")
@@ -409,13 +461,15 @@ func launchCarry(s *intra.Section, before float64, v []float64) {
 	slot := intraruntime.Slot[arguments](s, taskCarry)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.InVar("before", &a.before),
+			intra.InOut("v", v),
+		}
 		slot.Body = func() { carry(a.before, a.v) }
 	}
 	*a = arguments{before, v}
-	s.Launch(taskCarry, slot.Body,
-		intra.InVar("before", &a.before),
-		intra.InOut("v", v),
-	)
+	intraruntime.Set(&slot.Regions[1], v)
+	s.LaunchKept(taskCarry, slot.Body, slot.Regions)
 }
 
 var taskCount = intra.Register("github.com/intrahpc/intra/internal/testkit/systemtest/kinds.count")
@@ -429,13 +483,15 @@ func launchCount(s *intra.Section, before int, v []int) {
 	slot := intraruntime.Slot[arguments](s, taskCount)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.InVar("before", &a.before),
+			intra.InOut("v", v),
+		}
 		slot.Body = func() { count(a.before, a.v) }
 	}
 	*a = arguments{before, v}
-	s.Launch(taskCount, slot.Body,
-		intra.InVar("before", &a.before),
-		intra.InOut("v", v),
-	)
+	intraruntime.Set(&slot.Regions[1], v)
+	s.LaunchKept(taskCount, slot.Body, slot.Regions)
 }
 
 var taskTotal = intra.Register("github.com/intrahpc/intra/internal/testkit/systemtest/kinds.total")
@@ -450,13 +506,16 @@ func launchTotal(s *intra.Section, x []float64, sum *float64) {
 	slot := intraruntime.Slot[arguments](s, taskTotal)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.In("x", x),
+			region,
+		}
 		slot.Body = func() { *a.cell = total(a.x) }
 	}
 	*a = arguments{x, cell}
-	s.Launch(taskTotal, slot.Body,
-		intra.In("x", x),
-		region,
-	)
+	intraruntime.Set(&slot.Regions[0], x)
+	slot.Regions[1] = region
+	s.LaunchKept(taskTotal, slot.Body, slot.Regions)
 }
 
 var taskLargest = intra.Register("github.com/intrahpc/intra/internal/testkit/systemtest/kinds.largest")
@@ -471,13 +530,16 @@ func launchLargest(s *intra.Section, x []float64, most *float64) {
 	slot := intraruntime.Slot[arguments](s, taskLargest)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.In("x", x),
+			region,
+		}
 		slot.Body = func() { *a.cell = largest(a.x) }
 	}
 	*a = arguments{x, cell}
-	s.Launch(taskLargest, slot.Body,
-		intra.In("x", x),
-		region,
-	)
+	intraruntime.Set(&slot.Regions[0], x)
+	slot.Regions[1] = region
+	s.LaunchKept(taskLargest, slot.Body, slot.Regions)
 }
 
 var taskSumOf = intra.Register("github.com/intrahpc/intra/internal/testkit/systemtest/kinds.sumOf")
@@ -491,13 +553,16 @@ func launchSumOf(s *intra.Section, x []float64, v *float64) {
 	slot := intraruntime.Slot[arguments](s, taskSumOf)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.In("x", x),
+			intra.OutVar("v", v),
+		}
 		slot.Body = func() { sumOf(a.x, a.v) }
 	}
 	*a = arguments{x, v}
-	s.Launch(taskSumOf, slot.Body,
-		intra.In("x", x),
-		intra.OutVar("v", v),
-	)
+	intraruntime.Set(&slot.Regions[0], x)
+	slot.Regions[1] = intra.OutVar("v", v)
+	s.LaunchKept(taskSumOf, slot.Body, slot.Regions)
 }
 
 var taskScaled = intra.Register("github.com/intrahpc/intra/internal/testkit/systemtest/kinds.scaled")
@@ -512,14 +577,17 @@ func launchScaled(s *intra.Section, x []float64, by float64, y []float64) {
 	slot := intraruntime.Slot[arguments](s, taskScaled)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.In("x", x),
+			intra.InVar("by", &a.by),
+			intra.Out("y", y),
+		}
 		slot.Body = func() { scaled(a.x, a.by, a.y) }
 	}
 	*a = arguments{x, by, y}
-	s.Launch(taskScaled, slot.Body,
-		intra.In("x", x),
-		intra.InVar("by", &a.by),
-		intra.Out("y", y),
-	)
+	intraruntime.Set(&slot.Regions[0], x)
+	intraruntime.Set(&slot.Regions[2], y)
+	s.LaunchKept(taskScaled, slot.Body, slot.Regions)
 }
 
 var taskChange = intra.Register("github.com/intrahpc/intra/internal/testkit/systemtest/kinds.change")
@@ -534,13 +602,16 @@ func launchChange(s *intra.Section, f func(x []float64, y []float64), x_, y_ []f
 	slot := intraruntime.Slot[arguments](s, taskChange)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.In("x", x_),
+			intra.InOut("y", y_),
+		}
 		slot.Body = func() { change(a.f, a.x_, a.y_) }
 	}
 	*a = arguments{f, x_, y_}
-	s.Launch(taskChange, slot.Body,
-		intra.In("x", x_),
-		intra.InOut("y", y_),
-	)
+	intraruntime.Set(&slot.Regions[0], x_)
+	intraruntime.Set(&slot.Regions[1], y_)
+	s.LaunchKept(taskChange, slot.Body, slot.Regions)
 }
 
 var taskFill = intra.Register("github.com/intrahpc/intra/internal/testkit/systemtest/kinds.fill")
@@ -555,13 +626,16 @@ func launchFill(s *intra.Section, f func(x []float64, y []float64), x_, y_ []flo
 	slot := intraruntime.Slot[arguments](s, taskFill)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.In("x", x_),
+			intra.Out("y", y_),
+		}
 		slot.Body = func() { fill(a.f, a.x_, a.y_) }
 	}
 	*a = arguments{f, x_, y_}
-	s.Launch(taskFill, slot.Body,
-		intra.In("x", x_),
-		intra.Out("y", y_),
-	)
+	intraruntime.Set(&slot.Regions[0], x_)
+	intraruntime.Set(&slot.Regions[1], y_)
+	s.LaunchKept(taskFill, slot.Body, slot.Regions)
 }
 
 var taskHistogram = intra.Register("github.com/intrahpc/intra/internal/testkit/systemtest/kinds.histogram")
@@ -576,11 +650,14 @@ func launchHistogram(s *intra.Section, x []float64, each []int) {
 	slot := intraruntime.Slot[arguments](s, taskHistogram)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.In("x", x),
+			eachRegion,
+		}
 		slot.Body = func() { histogram(a.x, a.eachPart.Slice()) }
 	}
 	*a = arguments{x, eachPart}
-	s.Launch(taskHistogram, slot.Body,
-		intra.In("x", x),
-		eachRegion,
-	)
+	intraruntime.Set(&slot.Regions[0], x)
+	slot.Regions[1] = eachRegion
+	s.LaunchKept(taskHistogram, slot.Body, slot.Regions)
 }

@@ -26,15 +26,18 @@ func launchDouble(s *intra.Section, x, y []float64, lo_, hi_ int) {
 	slot := intraruntime.Slot[arguments](s, taskDouble)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.In("x", x),
+			intra.InVar("lo", &a.lo_),
+			intra.InVar("hi", &a.hi_),
+			intraruntime.Part(y[:], intra.Out("y[lo:hi-1]", y[lo_:hi_-1])),
+		}
 		slot.Body = func() { double(a.x, a.y, a.lo_, a.hi_) }
 	}
 	*a = arguments{x, y, lo_, hi_}
-	s.Launch(taskDouble, slot.Body,
-		intra.In("x", x),
-		intra.InVar("lo", &a.lo_),
-		intra.InVar("hi", &a.hi_),
-		intraruntime.Part(y[:], intra.Out("y[lo:hi-1]", y[lo_:hi_-1])),
-	)
+	intraruntime.Set(&slot.Regions[0], x)
+	slot.Regions[3] = intraruntime.Part(y[:], intra.Out("y[lo:hi-1]", y[lo_:hi_-1]))
+	s.LaunchKept(taskDouble, slot.Body, slot.Regions)
 }
 
 var taskShift = intra.Register("github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.shift")
@@ -49,14 +52,16 @@ func launchShift(s *intra.Section, y []float64, lo_, hi_ int) {
 	slot := intraruntime.Slot[arguments](s, taskShift)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.InVar("lo", &a.lo_),
+			intra.InVar("hi", &a.hi_),
+			intraruntime.Part(y[:], intra.InOut("y[lo:hi]", y[lo_:hi_])),
+		}
 		slot.Body = func() { shift(a.y, a.lo_, a.hi_) }
 	}
 	*a = arguments{y, lo_, hi_}
-	s.Launch(taskShift, slot.Body,
-		intra.InVar("lo", &a.lo_),
-		intra.InVar("hi", &a.hi_),
-		intraruntime.Part(y[:], intra.InOut("y[lo:hi]", y[lo_:hi_])),
-	)
+	slot.Regions[2] = intraruntime.Part(y[:], intra.InOut("y[lo:hi]", y[lo_:hi_]))
+	s.LaunchKept(taskShift, slot.Body, slot.Regions)
 }
 
 var taskSmooth = intra.Register("github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.smooth")
@@ -71,14 +76,16 @@ func launchSmooth(s *intra.Section, y []float64, lo_, hi_ int) {
 	slot := intraruntime.Slot[arguments](s, taskSmooth)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.InVar("lo", &a.lo_),
+			intra.InVar("hi", &a.hi_),
+			intraruntime.Part(y[:], intra.InOut("y[lo:hi]", y[lo_:hi_])),
+		}
 		slot.Body = func() { smooth(a.y, a.lo_, a.hi_) }
 	}
 	*a = arguments{y, lo_, hi_}
-	s.Launch(taskSmooth, slot.Body,
-		intra.InVar("lo", &a.lo_),
-		intra.InVar("hi", &a.hi_),
-		intraruntime.Part(y[:], intra.InOut("y[lo:hi]", y[lo_:hi_])),
-	)
+	slot.Regions[2] = intraruntime.Part(y[:], intra.InOut("y[lo:hi]", y[lo_:hi_]))
+	s.LaunchKept(taskSmooth, slot.Body, slot.Regions)
 }
 
 var taskGrow = intra.Register("github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.grow")
@@ -91,12 +98,14 @@ func launchGrow(s *intra.Section, w []float64) {
 	slot := intraruntime.Slot[arguments](s, taskGrow)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.Out("w", w),
+		}
 		slot.Body = func() { grow(a.w) }
 	}
 	*a = arguments{w}
-	s.Launch(taskGrow, slot.Body,
-		intra.Out("w", w),
-	)
+	intraruntime.Set(&slot.Regions[0], w)
+	s.LaunchKept(taskGrow, slot.Body, slot.Regions)
 }
 
 var taskMeshRelax = intra.Register("github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.mesh.relax")
@@ -111,15 +120,18 @@ func launchMeshRelax(s *intra.Section, m *mesh, lo_, hi_ int) {
 	slot := intraruntime.Slot[arguments](s, taskMeshRelax)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.InVar("lo", &a.lo_),
+			intra.InVar("hi", &a.hi_),
+			intraruntime.Part(m.z[:], intra.Out("m.z[lo:hi]", m.z[lo_:hi_])),
+			intraruntime.Reach("m", m),
+		}
 		slot.Body = func() { a.m.relax(a.lo_, a.hi_) }
 	}
 	*a = arguments{m, lo_, hi_}
-	s.Launch(taskMeshRelax, slot.Body,
-		intra.InVar("lo", &a.lo_),
-		intra.InVar("hi", &a.hi_),
-		intraruntime.Part(m.z[:], intra.Out("m.z[lo:hi]", m.z[lo_:hi_])),
-		intraruntime.Reach("m", m),
-	)
+	slot.Regions[2] = intraruntime.Part(m.z[:], intra.Out("m.z[lo:hi]", m.z[lo_:hi_]))
+	slot.Regions[3] = intraruntime.Reach("m", m)
+	s.LaunchKept(taskMeshRelax, slot.Body, slot.Regions)
 }
 
 var taskNorm = intra.Register("github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.norm")
@@ -133,13 +145,16 @@ func launchNorm(s *intra.Section, x, work []float64) {
 	slot := intraruntime.Slot[arguments](s, taskNorm)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.In("x", x),
+			intra.Scratch("work", work),
+		}
 		slot.Body = func() { norm(a.x, a.work) }
 	}
 	*a = arguments{x, work}
-	s.Launch(taskNorm, slot.Body,
-		intra.In("x", x),
-		intra.Scratch("work", work),
-	)
+	intraruntime.Set(&slot.Regions[0], x)
+	intraruntime.Set(&slot.Regions[1], work)
+	s.LaunchKept(taskNorm, slot.Body, slot.Regions)
 }
 
 var taskScale = intra.Register("github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.scale")
@@ -153,13 +168,16 @@ func launchScale(sec *intra.Section, s, x []float64) {
 	slot := intraruntime.Slot[arguments](sec, taskScale)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.In("s", s),
+			intra.InOut("x", x),
+		}
 		slot.Body = func() { scale(a.s, a.x) }
 	}
 	*a = arguments{s, x}
-	sec.Launch(taskScale, slot.Body,
-		intra.In("s", s),
-		intra.InOut("x", x),
-	)
+	intraruntime.Set(&slot.Regions[0], s)
+	intraruntime.Set(&slot.Regions[1], x)
+	sec.LaunchKept(taskScale, slot.Body, slot.Regions)
 }
 
 var taskSquare = intra.Register("github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.square")
@@ -173,13 +191,16 @@ func launchSquare(s *intra.Section, x, y []float64) {
 	slot := intraruntime.Slot[arguments](s, taskSquare)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.In("x", x),
+			intra.Out("y", y),
+		}
 		slot.Body = func() { square(a.x, a.y) }
 	}
 	*a = arguments{x, y}
-	s.Launch(taskSquare, slot.Body,
-		intra.In("x", x),
-		intra.Out("y", y),
-	)
+	intraruntime.Set(&slot.Regions[0], x)
+	intraruntime.Set(&slot.Regions[1], y)
+	s.LaunchKept(taskSquare, slot.Body, slot.Regions)
 }
 
 var taskCarry = intra.Register("github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.carry")
@@ -193,13 +214,15 @@ func launchCarry(s *intra.Section, before float64, y []float64) {
 	slot := intraruntime.Slot[arguments](s, taskCarry)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.InVar("before", &a.before),
+			intra.InOut("y", y),
+		}
 		slot.Body = func() { carry(a.before, a.y) }
 	}
 	*a = arguments{before, y}
-	s.Launch(taskCarry, slot.Body,
-		intra.InVar("before", &a.before),
-		intra.InOut("y", y),
-	)
+	intraruntime.Set(&slot.Regions[1], y)
+	s.LaunchKept(taskCarry, slot.Body, slot.Regions)
 }
 
 var taskApply = intra.Register("github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.apply")
@@ -214,14 +237,18 @@ func launchApply(s *intra.Section, f function, x, y []float64) {
 	slot := intraruntime.Slot[arguments](s, taskApply)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.In("x", x),
+			intra.Out("y", y),
+			intraruntime.Reach("f", f),
+		}
 		slot.Body = func() { apply(a.f, a.x, a.y) }
 	}
 	*a = arguments{f, x, y}
-	s.Launch(taskApply, slot.Body,
-		intra.In("x", x),
-		intra.Out("y", y),
-		intraruntime.Reach("f", f),
-	)
+	intraruntime.Set(&slot.Regions[0], x)
+	intraruntime.Set(&slot.Regions[1], y)
+	slot.Regions[2] = intraruntime.Reach("f", f)
+	s.LaunchKept(taskApply, slot.Body, slot.Regions)
 }
 
 var taskAdvance = intra.Register("github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.advance")
@@ -235,13 +262,16 @@ func launchAdvance(s *intra.Section, m interface{ step() }, y []float64) {
 	slot := intraruntime.Slot[arguments](s, taskAdvance)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.Out("y", y),
+			intraruntime.Reach("m", m),
+		}
 		slot.Body = func() { advance(a.m, a.y) }
 	}
 	*a = arguments{m, y}
-	s.Launch(taskAdvance, slot.Body,
-		intra.Out("y", y),
-		intraruntime.Reach("m", m),
-	)
+	intraruntime.Set(&slot.Regions[0], y)
+	slot.Regions[1] = intraruntime.Reach("m", m)
+	s.LaunchKept(taskAdvance, slot.Body, slot.Regions)
 }
 
 var taskTotal = intra.Register("github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.total")
@@ -256,13 +286,16 @@ func launchTotal(s *intra.Section, x []float64, sum *float64) {
 	slot := intraruntime.Slot[arguments](s, taskTotal)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.In("x", x),
+			region,
+		}
 		slot.Body = func() { *a.cell = total(a.x) }
 	}
 	*a = arguments{x, cell}
-	s.Launch(taskTotal, slot.Body,
-		intra.In("x", x),
-		region,
-	)
+	intraruntime.Set(&slot.Regions[0], x)
+	slot.Regions[1] = region
+	s.LaunchKept(taskTotal, slot.Body, slot.Regions)
 }
 
 var taskCount = intra.Register("github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.count")
@@ -279,14 +312,18 @@ func launchCount(s *intra.Section, x []float64, signs []int64, all *int32) {
 	slot := intraruntime.Slot[arguments](s, taskCount)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.In("x", x),
+			signsRegion,
+			allRegion,
+		}
 		slot.Body = func() { count(a.x, a.signsPart.Slice(), a.allPart.Var()) }
 	}
 	*a = arguments{x, signsPart, allPart}
-	s.Launch(taskCount, slot.Body,
-		intra.In("x", x),
-		signsRegion,
-		allRegion,
-	)
+	intraruntime.Set(&slot.Regions[0], x)
+	slot.Regions[1] = signsRegion
+	slot.Regions[2] = allRegion
+	s.LaunchKept(taskCount, slot.Body, slot.Regions)
 }
 
 var taskSquareInts = intra.Register("github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.squareInts")
@@ -300,13 +337,16 @@ func launchSquareInts(s *intra.Section, x, y []int) {
 	slot := intraruntime.Slot[arguments](s, taskSquareInts)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.In("x", x),
+			intra.Out("y", y),
+		}
 		slot.Body = func() { squareInts(a.x, a.y) }
 	}
 	*a = arguments{x, y}
-	s.Launch(taskSquareInts, slot.Body,
-		intra.In("x", x),
-		intra.Out("y", y),
-	)
+	intraruntime.Set(&slot.Regions[0], x)
+	intraruntime.Set(&slot.Regions[1], y)
+	s.LaunchKept(taskSquareInts, slot.Body, slot.Regions)
 }
 
 var taskMove = intra.Register("github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.move")
@@ -320,13 +360,15 @@ func launchMove(s *intra.Section, by int, x []int) {
 	slot := intraruntime.Slot[arguments](s, taskMove)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.InVar("by", &a.by),
+			intra.InOut("x", x),
+		}
 		slot.Body = func() { move(a.by, a.x) }
 	}
 	*a = arguments{by, x}
-	s.Launch(taskMove, slot.Body,
-		intra.InVar("by", &a.by),
-		intra.InOut("x", x),
-	)
+	intraruntime.Set(&slot.Regions[1], x)
+	s.LaunchKept(taskMove, slot.Body, slot.Regions)
 }
 
 var taskShrink = intra.Register("github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.shrink")
@@ -340,13 +382,15 @@ func launchShrink(s *intra.Section, by int64, x []float64) {
 	slot := intraruntime.Slot[arguments](s, taskShrink)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.InVar("by", &a.by),
+			intra.InOut("x", x),
+		}
 		slot.Body = func() { shrink(a.by, a.x) }
 	}
 	*a = arguments{by, x}
-	s.Launch(taskShrink, slot.Body,
-		intra.InVar("by", &a.by),
-		intra.InOut("x", x),
-	)
+	intraruntime.Set(&slot.Regions[1], x)
+	s.LaunchKept(taskShrink, slot.Body, slot.Regions)
 }
 
 var taskApplyAny = intra.Register("github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.applyAny")
@@ -361,14 +405,18 @@ func launchApplyAny[F function](s *intra.Section, f F, x, y []float64) {
 	slot := intraruntime.Slot[arguments](s, taskApplyAny)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.In("x", x),
+			intra.Out("y", y),
+			intraruntime.Reach("f", f),
+		}
 		slot.Body = func() { applyAny[F](a.f, a.x, a.y) }
 	}
 	*a = arguments{f, x, y}
-	s.Launch(taskApplyAny, slot.Body,
-		intra.In("x", x),
-		intra.Out("y", y),
-		intraruntime.Reach("f", f),
-	)
+	intraruntime.Set(&slot.Regions[0], x)
+	intraruntime.Set(&slot.Regions[1], y)
+	slot.Regions[2] = intraruntime.Reach("f", f)
+	s.LaunchKept(taskApplyAny, slot.Body, slot.Regions)
 }
 
 var taskMeshWipe = intra.Register("github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.mesh.wipe")
@@ -383,13 +431,16 @@ func launchMeshWipe(s *intra.Section, m *mesh, lo_, hi_ int) {
 	slot := intraruntime.Slot[arguments](s, taskMeshWipe)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.InVar("lo", &a.lo_),
+			intra.InVar("hi", &a.hi_),
+			intraruntime.Part(m.z[:], intra.Out("m.z[lo:hi]", m.z[lo_:hi_])),
+			intraruntime.Reach("m", m),
+		}
 		slot.Body = func() { a.m.wipe(a.lo_, a.hi_) }
 	}
 	*a = arguments{m, lo_, hi_}
-	s.Launch(taskMeshWipe, slot.Body,
-		intra.InVar("lo", &a.lo_),
-		intra.InVar("hi", &a.hi_),
-		intraruntime.Part(m.z[:], intra.Out("m.z[lo:hi]", m.z[lo_:hi_])),
-		intraruntime.Reach("m", m),
-	)
+	slot.Regions[2] = intraruntime.Part(m.z[:], intra.Out("m.z[lo:hi]", m.z[lo_:hi_]))
+	slot.Regions[3] = intraruntime.Reach("m", m)
+	s.LaunchKept(taskMeshWipe, slot.Body, slot.Regions)
 }

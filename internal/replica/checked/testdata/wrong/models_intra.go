@@ -26,11 +26,14 @@ func launchTell(s *intra.Section, w io.ByteWriter, y []float64) {
 	slot := intraruntime.Slot[arguments](s, taskTell)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.Out("y", y),
+			intraruntime.Reach("w", w),
+		}
 		slot.Body = func() { tell(a.w, a.y) }
 	}
 	*a = arguments{w, y}
-	s.Launch(taskTell, slot.Body,
-		intra.Out("y", y),
-		intraruntime.Reach("w", w),
-	)
+	intraruntime.Set(&slot.Regions[0], y)
+	slot.Regions[1] = intraruntime.Reach("w", w)
+	s.LaunchKept(taskTell, slot.Body, slot.Regions)
 }

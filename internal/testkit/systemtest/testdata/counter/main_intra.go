@@ -23,12 +23,14 @@ func launchGrow(s *intra.Section, x []float64) {
 	slot := intraruntime.Slot[arguments](s, taskGrow)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.InOut("x", x),
+		}
 		slot.Body = func() { grow(a.x) }
 	}
 	*a = arguments{x}
-	s.Launch(taskGrow, slot.Body,
-		intra.InOut("x", x),
-	)
+	intraruntime.Set(&slot.Regions[0], x)
+	s.LaunchKept(taskGrow, slot.Body, slot.Regions)
 }
 
 var taskTotal = intra.Register("github.com/intrahpc/intra/internal/testkit/systemtest/testdata/counter.total")
@@ -43,13 +45,16 @@ func launchTotal(s *intra.Section, x []float64, sum *float64) {
 	slot := intraruntime.Slot[arguments](s, taskTotal)
 	a := &slot.Arguments
 	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intra.In("x", x),
+			region,
+		}
 		slot.Body = func() { *a.cell = total(a.x) }
 	}
 	*a = arguments{x, cell}
-	s.Launch(taskTotal, slot.Body,
-		intra.In("x", x),
-		region,
-	)
+	intraruntime.Set(&slot.Regions[0], x)
+	slot.Regions[1] = region
+	s.LaunchKept(taskTotal, slot.Body, slot.Regions)
 }
 
 // Protect registers the fields of s as state of p; the names begin with name.
