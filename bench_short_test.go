@@ -14,8 +14,9 @@ import (
 	intraruntime "github.com/intrahpc/intra/runtime"
 )
 
-// BenchmarkShort is a section whose tasks do almost nothing, on one replica, on two that share
-// nothing, and on two that decide so: the processor time of a replica.
+// BenchmarkShort measures the processor time of a replica for a section whose tasks do almost
+// nothing. It runs on one replica, on two with -sched replicate, and on two that decide by
+// themselves not to share the tasks.
 func BenchmarkShort(b *testing.B) {
 	for _, tasks := range []int{0, 2, 16} {
 		for _, w := range []way{{"r1", 1, ""}, {"r2", 2, "replicate"}, {"default", 2, ""}} {
@@ -74,10 +75,10 @@ func launchAxpy(s *intra.Section, a float64, x, y []float64) {
 	s.LaunchKept(taskAxpy, slot.Body, slot.Regions)
 }
 
-// TestShortSectionsAllocateNothing: launchers, regions and partial results use the memory of
-// earlier sections. Only the start and the timers of the process allocate, and by default the
-// trials of sharing, so the least of several measurements counts. The comparison of replicas,
-// which is off, allocates by the time that it may take.
+// TestShortSectionsAllocateNothing: launchers, regions and partial results reuse the memory
+// of earlier sections. Only the start and the timers of the process allocate and, with the
+// default schedule, the trials of sharing. So the least of several measurements counts. The
+// comparison of replicas is off, because the memory that it allocates depends on the time.
 func TestShortSectionsAllocateNothing(t *testing.T) {
 	for _, tt := range []way{{"alone", 1, ""}, {"replicate", 2, "replicate"}, {"by default", 2, ""}} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -31,16 +31,16 @@ func (m Mode) Written() bool { return m == Out || m == InOut || m == Reduce }
 type Region struct {
 	Name string
 	Mem  []byte // its capacity is that of the argument
-	of   any    // the nil pointer of type *T to elements of type T; for leads the argument
-	// whole is the memory of which Mem is a part, or that it is folded into, and extent its
-	// bytes; nil: it is Mem.
+	of   any    // nil pointer of type *T for elements of type T; for leads the argument
+	// whole is the memory of which Mem is a part, or into which Mem is folded, and extent
+	// its size in bytes. If whole is nil, that memory is Mem.
 	whole   unsafe.Pointer
 	extent  int
 	each    func(lo, hi int)
 	more    *more
 	size    uint32 // bytes of an element
 	Mode    Mode
-	aliased bool // Aliased has changed Mode
+	aliased bool // Aliased has changed Mode from Out to InOut
 }
 
 // more holds the fields that few regions use.
@@ -57,11 +57,11 @@ func Slice[T any](mode Mode, name string, s []T) Region {
 	return Region{Name: name, Mem: bytesOf(s), of: (*T)(nil), size: uint32(unsafe.Sizeof(*new(T))), Mode: mode}
 }
 
-// Set makes r, a region of Slice, one of the elements of s.
+// Set makes r, a region that Slice made, a region of the elements of s.
 func Set[T any](r *Region, s []T) { r.Mem = bytesOf(s) }
 
-// Forget drops the memory of r, unless that lies in the size bytes at keeps, and undoes
-// Aliased.
+// Forget drops the memory of r, unless it lies in the size bytes at keeps. It also undoes the
+// effect of Aliased.
 func (r *Region) Forget(keeps unsafe.Pointer, size uintptr) {
 	if r.aliased {
 		r.aliased, r.Mode = false, Out

@@ -28,10 +28,9 @@ type Agreements interface {
 // may lag behind another one before the word of its section is reused.
 const NumAgreements = 64
 
-// Agree returns the way in which all replicas complete a section: the first of
-// them to enter it decides. ok is false if the word was already reused for a later
-// section. The replica that reused it has left this one long ago, and nothing can be
-// stored into its arrays.
+// Agree returns the way in which all replicas complete a section. The first replica that
+// enters it decides. ok is false if the word was already reused for a later section: the
+// replica that reused it has left this section, so nothing may be stored into its arrays.
 func Agree(words Agreements, at Moment, mine Way) (way Way, ok bool) {
 	at.Generation %= 1 << generationBits
 	k := int(at.Section % NumAgreements)

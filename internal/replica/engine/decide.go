@@ -179,7 +179,7 @@ const perByte = 1 << 20
 func newDecisions() decisions { return decisions{of: make(map[decisionKey]*decision)} }
 
 // about returns the decision on sections like s, and the size of the updates of s. It sets
-// those of its tasks.
+// the size of the updates of each task.
 func (d *decisions) about(s *Section) (_ *decision, bytes int) {
 	if len(s.Tasks) == 0 || d.never {
 		return new(decision), 0

@@ -7,10 +7,10 @@ import (
 	"github.com/intrahpc/intra/sched"
 )
 
-// runsAll reports whether this replica runs all tasks of s by itself, in which case it needs
-// no protocol. Frames of a peer about such a section are ignored: no replica waits for a task
-// that is not claimed. With the adaptive schedule runsAll decides about s. If s is then not
-// shared but takes long, it has a protocol all the same: a peer that shares it may be faster.
+// runsAll reports whether this replica runs all tasks of s by itself, so that it needs no
+// protocol. It ignores frames of peers about s, because no replica waits for a task that is
+// not claimed. With the adaptive schedule runsAll decides whether to share s. A section that
+// is not shared but takes long still has a protocol: a peer that shares it may be faster.
 func (h *sharing) runsAll(s *Section) bool {
 	if s.Agree != nil || len(h.workers) > 1 || h.verifier != nil || h.exact() {
 		return false
@@ -58,8 +58,8 @@ func (h *sharing) runAll(s *Section) error {
 	return nil
 }
 
-// passAll moves the machine past s. It reports whether s is to be timed. Peers that share
-// sections are informed of those that are timed.
+// passAll moves the section machine past s. It reports whether s is to be timed. With the
+// adaptive schedule, peers are informed of the sections that are timed.
 func (h *sharing) passAll(s *Section) (timed bool, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -82,7 +82,7 @@ func (h *sharing) passAll(s *Section) (timed bool, err error) {
 	return true, nil
 }
 
-// announce sends the frames of passAll, and receives those of the peers.
+// announce sends the frames of passAll, and handles those of the peers.
 func (h *sharing) announce() {
 	h.poller.Attend(true)
 	h.workers[0].flush()

@@ -13,8 +13,8 @@ import (
 type Slot[A any] struct {
 	Arguments A
 	Body      func()           // calls the kernel with Arguments; nil: not made yet
-	Part      func(lo, hi int) // calls it for some elements
-	Regions   []update.Region  // of the launch; those in Arguments stay as they are
+	Part      func(lo, hi int) // calls the kernel for a range of elements
+	Regions   []update.Region  // regions of the launch; those of memory in Arguments never change
 }
 
 // List is the memory of all launches of one type of task.
