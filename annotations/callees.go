@@ -10,7 +10,7 @@ import (
 // target is a function that a call may reach.
 type target struct {
 	fn   *ssa.Function // nil if only the object is known
-	obj  *types.Func   // nil for a literal
+	obj  *types.Func   // nil for a function literal
 	vals []ssa.Value   // arguments, to find constants; nil if they are unknown
 	args [][]loc       // locations of the arguments, followed by those of the captured variables
 }

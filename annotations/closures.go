@@ -119,7 +119,7 @@ type kept struct {
 // elsewhere.
 func (w *sectionWalk) keeps(lit *ast.FuncLit, around ast.Node) []kept {
 	var found []kept
-	begun := map[types.Object]bool{} // variables that the same call has set before
+	begun := map[types.Object]bool{} // variables that an earlier statement of lit sets
 	note := func(e ast.Expr, updates bool) {
 		id := rootIdent(e)
 		if id == nil {

@@ -154,7 +154,8 @@ func fieldAddr(ls []loc, step string) []loc {
 	return out
 }
 
-// addresses returns the possible addresses of an element.
+// addresses returns the possible addresses of the elements of a slice or an array. ls
+// describes the slice, or the pointer to the array.
 func addresses(ls []loc) []loc {
 	out := slices.Clone(ls)
 	for i, l := range out {

@@ -34,7 +34,7 @@ type sectionValues struct {
 	renewed map[types.Object]bool     // changed variables that receive only new memory
 	fields  map[string]bool           // fields that the section assigns, as written
 	moving  map[types.Object]bool     // variables that are assigned more than once
-	earlier int                       // if > 0, expressions are evaluated as of before the section
+	earlier int                       // if > 0, expressions have the values from before the section
 }
 
 func newSectionValues(info *types.Info, fn ast.Node, section ast.Stmt) *sectionValues {

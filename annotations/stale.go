@@ -9,8 +9,8 @@ import (
 	"github.com/intrahpc/intra/internal/base/clauses"
 )
 
-// Stale reports kernels whose generated launchers are out of date: the clauses or signatures
-// have changed since.
+// Stale reports kernels whose generated launchers are out of date, because the clauses or
+// signatures have changed.
 var Stale = &analysis.Analyzer{
 	Name: "intrastale",
 	Doc: `find generated launchers that are out of date

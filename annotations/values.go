@@ -264,7 +264,7 @@ func (b *body) place(ls []loc, path string) (at []loc, memory bool) {
 
 // targets is the memory to which an access may be.
 type targets struct {
-	list  []loc // root and path, or any
+	list  []loc // memory at root and path; with any, also what is reachable from there
 	local bool  // the access may also be to memory of this function
 }
 

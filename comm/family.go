@@ -12,9 +12,9 @@ import (
 	"github.com/intrahpc/intra/transport/sdr"
 )
 
-// family is the set of all communicators of one process. It is part of a position. In a
+// family is the set of all communicators of one process. An sdr.Position contains it. In a
 // restored process, the constructors that the program calls before its first safe point
-// return the communicators of that position.
+// return the communicators in the position with which the process began.
 type family struct {
 	engine *sdr.Engine
 	// asserted is the place where the program called AssertNoAnySource; nil: it has not.

@@ -40,7 +40,7 @@ func (c *Comm) planFor(o operation, root, bytes int, send, recv []byte) (s *sche
 	return s, false
 }
 
-// renumber gives the messages of a plan new numbers.
+// renumber gives the messages of a kept plan the numbers for its next use.
 func (s *schedule) renumber() {
 	for i := range s.first {
 		p := &s.first[i]

@@ -104,9 +104,9 @@ func (r *Request) Cancel() {
 	}
 }
 
-// complete reports whether the operation may be reported as complete. A replica that lags
-// behind may have received messages that could not exist yet without replicas. Only Wait
-// reports the receives of such messages.
+// complete reports whether a test may report the operation as complete. A replica that lags
+// behind may have received a message that depends on later operations of its own rank.
+// Without replicas, the message would not exist yet, so only Wait reports its receive.
 func (r *Request) complete() bool {
 	return !r.active || r.err != nil || r.call == nil || r.c.engine.Visible(r.call) || r.c.engine.Failure() != nil
 }

@@ -17,8 +17,8 @@ const (
 	ExitDiverged = 4 // replicas diverged
 )
 
-// FirstHead is the node ID of the first head of the job. That ID belongs to no host of
-// processes.
+// FirstHead is the node ID of the first head of the job. No host that runs processes has
+// this ID.
 const FirstHead detect.ID = 1
 
 // Config describes the job to its head. A successor gets the same, except for Self.

@@ -163,7 +163,7 @@ func (j *judge) distrusted(of job.Endpoint) []recovery.Action {
 		return nil
 	}
 	if m := j.members.places[of.Process]; m != nil && m.incarnation == of.Incarnation && m.ending == nil && m.state.there() {
-		return nil // the last live process of its rank goes on
+		return nil // it was not fenced, because its rank has no other process known to be sound
 	}
 	number, ok := j.recovery.decides.Trusted(x.sure)
 	x.decided = true

@@ -79,8 +79,8 @@ func (j *judge) undescribed(rank int) bool {
 	return true
 }
 
-// undescribedAnywhere calls undescribed for every rank, and reports whether one has such a
-// difference.
+// undescribedAnywhere calls undescribed for every rank, and reports whether the job ends
+// because a rank has such a difference.
 func (j *judge) undescribedAnywhere() (any bool) {
 	for rank := range j.config.Degrees {
 		any = j.undescribed(rank) || any

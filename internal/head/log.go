@@ -46,7 +46,7 @@ func (h *Head) committed(e decision.Entry) {
 		switch e.Recovery.Kind {
 		case recovery.RolledBack:
 			if h.judge.undescribedAnywhere() {
-				return // the job ends instead
+				return // the job ends because of the difference, and does not roll back
 			}
 		case recovery.Complete:
 			h.judge.doubtedStill()

@@ -52,7 +52,7 @@ func (*Conn) Write(*Message, ...*os.File) error { return errPlatform }
 // Read returns an error.
 func (*Conn) Read() (*Message, []*os.File, error) { return nil, nil, errPlatform }
 
-// Ended reports whether a connection has ended.
+// Ended returns true.
 func Ended(error) bool { return true }
 
 // PID returns 0.

@@ -31,8 +31,8 @@ type agent interface {
 	// Quiet calls observer.Quiet with n once all output that the process has written so far
 	// was taken. It does nothing for a process that has ended.
 	Quiet(of agentwire.Name, n uint64)
-	// Resume sets the position at which the output of a process continues, in case of a later
-	// head.
+	// Resume sets the position at which the output of a process continues. Only a later head
+	// needs it.
 	Resume(of agentwire.Name, at agentd.OutputResume)
 	// Written reports the position up to which the output of the process's rank has been
 	// written.

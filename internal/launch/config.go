@@ -160,7 +160,8 @@ func (j *Job) listenAt(address string) string {
 	return ""
 }
 
-// aheadOfClones bounds the messages that are kept for ranks with slow replicas, in bytes.
+// aheadOfClones is Setup.Ahead in a job with clones. The tool that runs a clone makes that
+// replica slow, and senders need not wait for it until they keep this many bytes.
 const aheadOfClones = 256 << 20
 
 // fewProcesses is the size of the largest job in which all processes are linked at the start.

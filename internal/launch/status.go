@@ -83,7 +83,7 @@ func (d *driver) tellOfEndless() {
 }
 
 // tellOfDeadlock warns the user of processes that wait for each other forever, once for each
-// deadlock, or ends the job.
+// deadlock. With Stuck.Abort it ends the job instead.
 func (d *driver) tellOfDeadlock(found *stuck.Deadlock) {
 	if _, works := d.head.Waiting(); !works || found.Cycle() == d.deadlock {
 		return

@@ -24,10 +24,9 @@ type successor struct {
 	state  *decision.State
 	came   map[string]*agentd.Incoming // by host
 
-	// Events that the user has to learn of and that happened before this head exists: a number
-	// of verdicts, and changes of the hosts that replicate the decisions.
-	news  int
-	early []arbiter.Action
+	// These events happened before this head was made, and the user has to learn of them.
+	news  int              // number of verdicts
+	early []arbiter.Action // changes of the hosts that replicate the decisions
 }
 
 // run runs the head, and returns the exit code of the job.

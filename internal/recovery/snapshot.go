@@ -80,7 +80,7 @@ type Place struct {
 	Output      json.RawMessage `json:"output,omitempty"`   // as in Joined, for a process that has joined
 }
 
-// Status is the fate of a process.
+// Status is the state of a process in a Snapshot.
 type Status string
 
 const (
@@ -90,7 +90,8 @@ const (
 	Gone    Status = "gone"
 )
 
-// place returns the fate of the latest process of a slot.
+// place returns the record of the latest process of a slot. A slot without a record has its
+// first process, which lives.
 func (p *Snapshot) place(q job.Process) Place {
 	if at, ok := p.Places[q]; ok {
 		return at

@@ -113,9 +113,10 @@ func (bs *backups) sound(below uint64) *backup {
 	return bs.newest(func(b *backup) bool { return bs.isSound(b, below, sure) })
 }
 
-// isSound reports whether a backup is sound. The comparison has found every process sound
-// up to the safe point sure. If replicas compare all tasks (no Suspect), only below
-// matters.
+// isSound reports whether a backup is sound. If below is not 0, the backup has to be from
+// before that safe point. If replicas compare only some tasks (Suspect), it must also be
+// trusted, or from no later than sure. Up to the safe point sure, the comparison has found
+// every process sound.
 func (bs *backups) isSound(b *backup, below, sure uint64) bool {
 	return (below == 0 || b.number < below) && (!bs.config.Suspect || b.trusted || b.number <= sure)
 }

@@ -47,7 +47,7 @@ type gen struct {
 	elem   elem
 	consts map[string]mem
 	labels int
-	nan    vec // constant of the function canonical
+	nan    vec // constant that canonical uses, see setNaN
 }
 
 func newGen(s isa) *gen {
@@ -189,7 +189,7 @@ func (g *gen) all(name string, bits uint64) vec {
 	return v
 }
 
-// setNaN loads the constant of canonical.
+// setNaN loads the constant that canonical uses.
 func (g *gen) setNaN() {
 	switch {
 	case g.isa.masks:

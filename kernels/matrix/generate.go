@@ -11,7 +11,8 @@ import (
 // CSR is the type of the generated matrices.
 type CSR = kernels.CSR[float64, int32]
 
-// rowsOf builds a matrix from its rows. row returns columns within cols.
+// rowsOf builds a matrix from its rows. row appends the columns and values of row i. The
+// columns must be below cols.
 func rowsOf(rows, cols, nnz int, row func(i int, col []int32, val []float64) ([]int32, []float64)) *CSR {
 	ptr := make([]int64, 1, rows+1)
 	col, val := kernels.Alloc[int32](nnz)[:0], kernels.Alloc[float64](nnz)[:0]

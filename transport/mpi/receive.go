@@ -24,7 +24,7 @@ type receiver struct {
 	packets [ahead]incoming
 	next    int  // index of the next packet to arrive
 	taken   int  // number of packets before next that are not posted again
-	posted  bool // all packets were posted once
+	posted  bool // all packets have been posted for the first time
 	ended   bool
 	moved   time.Time // when the last packet arrived, once the peer is dead
 

@@ -172,7 +172,7 @@ func (a *acks) noteAgain(s *inStream) {
 type received struct {
 	number, hash uint64
 	from         int    // replica that sent the frame
-	targets      uint64 // replicas that have yet to get the report
+	targets      uint64 // replicas to which the report was not sent yet
 }
 
 // tell appends the hashes for process p to the payload of an acknowledgement, and writes
@@ -211,7 +211,7 @@ func (a *acks) tell(ctx *Context, p int, h *transport.Header, payload []byte) []
 // tells reports whether a frame carries hashes.
 func tells(h *transport.Header) bool { return h.Kind == kindAck && h.Args[3] > 0 }
 
-// tellAll sends every live replica all hashes that it has yet to get.
+// tellAll sends every live replica all hashes that are still due to it.
 func (a *acks) tellAll() {
 	for _, ctx := range a.contexts.order {
 		for rank, s := range ctx.in {
@@ -230,7 +230,7 @@ func (a *acks) tellAll() {
 }
 
 // tellOne acknowledges to one replica of the source all messages that have been received,
-// and sends it all hashes that it has yet to get.
+// and sends that replica all hashes that are still due to it.
 func (a *acks) tellOne(s *inStream, replica int) {
 	for told := false; !told; {
 		a.ackOne(s, replica)

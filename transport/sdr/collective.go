@@ -9,11 +9,11 @@ type Sync uint8
 const (
 	// SyncNone: the end implies nothing about other ranks.
 	SyncNone Sync = iota
-	// SyncElsewhere: the end implies that all ranks have begun the collective, but only at
-	// another rank.
+	// SyncElsewhere: the end at another rank implies that all ranks have begun the
+	// collective. The end at this rank does not.
 	SyncElsewhere
-	// SyncHere: the end implies that all ranks have begun the collective, but only at this
-	// rank.
+	// SyncHere: the end at this rank implies that all ranks have begun the collective. The
+	// end at another rank does not.
 	SyncHere
 	// SyncAll: the end implies at every rank that all ranks have begun the collective.
 	SyncAll

@@ -160,7 +160,7 @@ func (f *finishing) nothingFrom(req *Request, rank int) bool {
 		return !s.received.has(req.number) && s.live[req.number] == nil && (!s.finished || req.number >= s.total)
 	}
 	if s.finished && s.due < s.total {
-		return false // the other messages are on their way
+		return false // some messages of the rank have not arrived yet
 	}
 	return !s.offers(req)
 }
@@ -326,7 +326,8 @@ func (f *finishing) heardEnd(p int, h *transport.Header) {
 	f.out.news = true
 }
 
-// GiveUp completes a hopeless request with the error of Hopeless. A script keeps its state.
+// GiveUp completes a request with err, the error that Hopeless returned for it. Messages
+// that a script has posted stay posted.
 func (f *finishing) GiveUp(req *Request, err error) {
 	switch m := req.sends; {
 	case m != nil: // no replica of the destination receives the message

@@ -21,7 +21,7 @@ type StartPlan struct {
 	Hash      string         `json:"hash,omitempty"` // hash of the program, if the head sends it to agents that lack it
 }
 
-// Readiness is the agent's answer. The agent sends it again when it has received the program.
+// Readiness is the agent's answer to StartPlan. The agent sends it again when it has received the program.
 type Readiness struct {
 	Address  string `json:"address"`  // address of this host, as the head sees it
 	Port     int    `json:"port"`     // port of the socket for beats

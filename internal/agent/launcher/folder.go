@@ -18,12 +18,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Intervals between two looks at the folder, and between two refreshes of the file system. The
-// third is the longest time from the last word until the folder is removed.
 const (
-	lookAgain    = 20 * time.Millisecond
-	refreshAgain = time.Second
-	readBy       = 10 * time.Second
+	lookAgain    = 20 * time.Millisecond // time between two looks at the folder
+	refreshAgain = time.Second           // time between two refreshes of the file system
+	readBy       = 10 * time.Second      // how long the first process waits until the others have read all words
 )
 
 // meeting exchanges words between processes through files. The first process makes the folder,
@@ -168,8 +166,8 @@ func (m *meeting) create() error {
 	return os.Mkdir(m.dir, 0o700)
 }
 
-// remove removes the folder. Another process of the job may put its word there at the same
-// time, once; then remove tries again.
+// remove removes the folder. It tries again if the folder is not empty, because another
+// process of the job has just put its word there.
 func remove(dir string) (err error) {
 	for range 10 {
 		if err = os.RemoveAll(dir); !errors.Is(err, unix.ENOTEMPTY) {

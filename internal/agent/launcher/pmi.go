@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// maxValue is the longest value that every launcher stores.
+// maxValue is the length in bytes below which every launcher stores a value.
 const maxValue = 1024
 
 // gatherPMI exchanges words through the launcher, by the text protocol PMI-1. If last is not

@@ -191,9 +191,9 @@ func (f *forwarder) put(l *lines, n, ends int) {
 	l.off = f.cut
 }
 
-// releasable returns how many bytes of the speaker are certainly output, and not the beginning
-// of a crash. These are the bytes that another replica has written as well, and the bytes that
-// arrived long enough ago.
+// releasable returns how many bytes of the speaker can be written, because they are certainly
+// not the beginning of a crash text. These are the bytes that another replica has written as
+// well, and the bytes that arrived long enough ago.
 func (f *forwarder) releasable(l *lines, now time.Time) int {
 	if f.kind != Stderr || l.done {
 		return len(l.buf)

@@ -16,14 +16,14 @@ type AbandonedSet struct {
 
 // Checkpoint is the record of the files that were written.
 type Checkpoint struct {
-	Dir       string         `json:"dir"`       // the folder
+	Dir       string         `json:"dir"`       // folder of the sets
 	Sets      []FileSet      `json:"sets"`      // complete sets
 	Abandoned []AbandonedSet `json:"abandoned"` // sets that were given up
 }
 
 // Restart is the record of the files that the job began with.
 type Restart struct {
-	Dir     string   `json:"dir"`        // the folder
+	Dir     string   `json:"dir"`        // folder of the set
 	Set     uint64   `json:"set"`        // the set that was used
 	Point   uint64   `json:"safe_point"` // the safe point at which the job began
 	Refused []string `json:"refused"`    // newer sets that could not be used, and why

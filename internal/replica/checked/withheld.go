@@ -143,8 +143,8 @@ func (l *layout) telling(p poison) bool {
 	return bits >= tellingBits
 }
 
-// source returns the region whose poison equals element e of mem, and the element of that
-// region.
+// source returns the region whose poison equals element e of mem, and the index of that
+// element of poison in the region. It returns nil if there is none.
 func (c *Section) source(lay *layout, mem []byte, e int) (w *withheld, element int) {
 	x := mem[e*lay.size : (e+1)*lay.size]
 	for _, all := range [][]withheld{c.withheld, c.trial.released} {

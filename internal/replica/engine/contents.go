@@ -199,7 +199,7 @@ func hashOf(i, n int) int {
 	return i * mostHashes / n
 }
 
-// names returns the name of the first content behind each hash.
+// names returns one name for each hash: the name of the first content that the hash covers.
 func (c contents) names() []namedContent {
 	names := make([]namedContent, min(len(c), mostHashes))
 	for i := range c {

@@ -90,7 +90,7 @@ type decision struct {
 	elsewhere bool   // on some replica, results cannot be stored into the arrays of the program
 
 	shares  bool   // the last section was shared, and not as a trial
-	changed uint64 // number of sections after which shares changed last
+	changed uint64 // number of sections of this kind after which shares changed last
 }
 
 // attempt is the state of sharing in one way.

@@ -34,7 +34,7 @@ type watcher struct {
 
 	// Only the goroutine of the program writes pace, states and skip. It holds the lock when
 	// it writes pace, because other goroutines read pace.
-	pace   [2]*verify.Pace // by the kind of place; nil before the first place
+	pace   [2]*verify.Pace // by PlaceKind; nil before the first place of that kind
 	states bool            // the program has registered state, so sections are not compared
 	skip   map[string]bool // variables that cannot be compared
 

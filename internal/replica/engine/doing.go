@@ -14,9 +14,9 @@ import (
 type progress struct {
 	seen    counts
 	moved   time.Duration // when the counts last changed
-	looked  time.Duration // when the goroutines of the process were inspected after that; 0: not yet
+	looked  time.Duration // when the goroutines of the process were last inspected after moved; 0: not yet
 	blocked bool          // at that inspection, no goroutine of the program could continue
-	sent    uint64        // messages sent until then, see job.Doing
+	sent    uint64        // messages sent until that inspection, see job.Doing
 }
 
 // counts are numbers that are compared to find progress: whenever the process makes

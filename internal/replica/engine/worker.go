@@ -22,7 +22,7 @@ type worker struct {
 	targets []target   // scratch memory of along
 	busy    bool       // the worker is in a section
 
-	breathed time.Duration // when it last sent its frames and received
+	breathed time.Duration // when it last sent its frames and received those of the peers
 
 	// These fields describe the task that runs.
 	inside   inside
@@ -241,7 +241,7 @@ func (w *worker) help(s *Section) {
 			}
 			end = func() { panic(v) }
 		}
-		if s.helpers.end == nil { // otherwise another helper was first
+		if s.helpers.end == nil { // only the first panic or Goexit of a helper counts
 			s.helpers.end = end
 		}
 	}()

@@ -56,7 +56,7 @@ const (
 	Close
 )
 
-// Action is one thing for the caller to do. Actions are done in order.
+// Action is one step that the caller takes for the Machine. It takes the steps in order.
 type Action struct {
 	Kind    ActionKind
 	Frame   Frame

@@ -96,7 +96,7 @@ func (m *Machine) again(thread uint64, o Op) (bool, error) {
 	s := m.second
 	ops := s.to[thread]
 	if o.Kind == OpFree {
-		m.act(Action{Kind: Close, Context: o.Context}) // a replica alone never rolls back to an image
+		m.act(Action{Kind: Close, Context: o.Context}) // its sibling is dead, so it needs no image any more
 	}
 	if len(ops) == 0 {
 		return false, nil

@@ -77,7 +77,7 @@ const (
 	received
 )
 
-// Action is something for the caller to do. Actions are done in order.
+// Action is one step that the caller takes for the Machine. It takes the steps in order.
 type Action struct {
 	Kind  ActionKind
 	Task  int

@@ -39,7 +39,7 @@ type onceQuery struct {
 	number, deaths uint64
 }
 
-// OnceAction is something for the caller to do.
+// OnceAction is one step that the caller takes for the Once.
 type OnceAction struct {
 	Kind   OnceActionKind
 	Peer   int

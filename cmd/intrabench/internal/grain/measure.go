@@ -38,7 +38,8 @@ var Ways = []Way{
 	{"two, sent over TCP", []string{"-r", "2", "-link", "tcp", "-sched", "static"}, 2, false},
 }
 
-// Peers are the ways to run an outside program. Its work is the time of its own plain loop.
+// Peers are the ways to run the program of a peer. Their Result.Work is the time of the
+// plain loop of that program.
 var Peers = []Way{{Name: "peer, 1 thread", Cores: 1}, {Name: "peer, 2 threads", Cores: 2}}
 
 // Result is the measurement of one way.

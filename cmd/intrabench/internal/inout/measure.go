@@ -42,7 +42,7 @@ type Options struct {
 // Result is the time of a section in one way.
 type Result struct {
 	Way     string    `json:"way"`
-	Seconds []float64 `json:"seconds"` // median section of each round, on the slower replica
+	Seconds []float64 `json:"seconds"` // by round: the median time of a section, on whichever replica was slower
 }
 
 var pushTask = intra.Register("github.com/intrahpc/intra/cmd/intrabench/internal/inout.push")

@@ -106,7 +106,7 @@ func WorkTable(w io.Writer, results []Work) error {
 	return t.Flush()
 }
 
-// name describes the protocol.
+// name returns the degrees of the ranks, and the protocol if it is not the default one.
 func (w Work) name() string {
 	if w.Mirror {
 		return Degrees(w.Degrees) + " mirror"

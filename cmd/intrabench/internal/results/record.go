@@ -46,7 +46,7 @@ func (m Machine) String() string {
 	return fmt.Sprintf("%s, %d cores, %s; kernels: %s", m.CPU, m.Cores, m.Go, m.Kernels)
 }
 
-// Begun is a measurement that has begun.
+// Begun is a measurement under way. Write ends it.
 type Begun struct {
 	record Record
 	used   usage

@@ -103,8 +103,7 @@ func measure(ctx context.Context, programs Programs, o Options, n int) (r Row, e
 	if err != nil {
 		return r, err
 	}
-	// watch returned when a quarter of the rest was left, so the end of the rest is later by
-	// that.
+	// watch returned when a quarter of the rest was left. The end begins after that quarter.
 	r.End = max(0, (time.Since(rested) - o.Rest/4).Seconds())
 	b, err := os.ReadFile(report)
 	if err != nil {

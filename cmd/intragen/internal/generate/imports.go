@@ -17,7 +17,7 @@ type imports struct {
 	pkg   *types.Package
 	names map[string]string // by path: the name in the source file, or a chosen one
 	used  map[string]bool   // paths that the output uses
-	taken map[string]bool   // names that have another meaning
+	taken map[string]bool   // identifiers of the source, none of which a chosen name may equal
 }
 
 func newImports(pkg *types.Package, f *ast.File, taken map[string]bool) *imports {

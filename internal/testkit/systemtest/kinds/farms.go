@@ -148,7 +148,8 @@ func answers(serveAll func(w *comm.Comm, serve func(from int) error) error) prog
 // questions is the number of messages of each rank that rank 0 answers.
 const questions = 20
 
-// farm gives the ranks of w answers about elements of x.
+// farm lets the other ranks of w ask questions about elements of x. Rank 0 answers them, in
+// the order in which serveAll calls serve.
 func farm(w *comm.Comm, a *arrays, serveAll func(w *comm.Comm, serve func(from int) error) error) error {
 	if w.Rank() > 0 {
 		for i := range questions {

@@ -19,7 +19,8 @@ import (
 
 var grow = intra.Register("writer.grow")
 
-// The field consists of blocks of the ranks in turn.
+// The field consists of blocks, which belong to the ranks cyclically. Each has blockBytes
+// bytes, and each rank has the given number of blocks.
 const (
 	blockBytes = 512
 	blocks     = 24
