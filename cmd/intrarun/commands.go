@@ -18,6 +18,8 @@ import (
 // code.
 var commands = map[string]func(args []string) int{
 	"drain":  drain,
+	"grow":   grow,
+	"join":   join,
 	"report": report,
 	"status": status,
 }

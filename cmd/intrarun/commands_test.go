@@ -36,6 +36,12 @@ func TestWrongCommandLinesOfCommands(t *testing.T) {
 		"intrarun report: want one report or two":                      {"report"},
 		"intrarun report: read the report: open " + nothing:            {"report", nothing},
 		os.Args[0] + " is no report of intrarun":                       {"report", os.Args[0]},
+		"intrarun grow: want a job and hosts":                          {"grow", "1"},
+		"intrarun grow: \"x\" is no job":                               {"grow", "x", "h"},
+		"intrarun join: want the address of the head":                  {"join"},
+		"intrarun join: \"h\" is no address of a head: want HOST:PORT": {"join", "h"},
+		"intrarun join: -slots 0: want a number of processes from 1":   {"join", "-slots", "0", "h:1"},
+		"intrarun join: INTRA_SECRET_FILE is not set":                  {"join", "h:1"},
 		"intrarun status: \"x\" is no job":                             {"status", "x"},
 		"intrarun status: want one job":                                {"status", "1", "2"},
 		"intrarun status: flag provided but not defined: -y":           {"status", "-y"},
@@ -44,6 +50,33 @@ func TestWrongCommandLinesOfCommands(t *testing.T) {
 		out, err := command(args...).CombinedOutput()
 		require.Error(t, err, args)
 		require.Contains(t, string(out), want)
+	}
+}
+
+func TestReplicasInARange(t *testing.T) {
+	for _, c := range []struct {
+		args    []string
+		most    []int
+		started int
+	}{
+		{[]string{"-n", "2", "-r", "1..2", "-hosts", "a:2"}, []int{2, 2}, 2},
+		{[]string{"-n", "2", "-r", "1..2", "-hosts", "a:2,b:1"}, []int{2, 2}, 3},
+		{[]string{"-n", "1", "-r", "2..3", "-hosts", "a:9"}, []int{3}, 3},
+	} {
+		got, err := parse(append(c.args, "true"), io.Discard)
+		require.NoError(t, err, c.args)
+		require.Equal(t, c.most, got.Degrees, c.args)
+		require.Len(t, got.Placement.Of, c.started, c.args)
+		require.True(t, got.Replace, c.args)
+	}
+	for want, args := range map[string][]string{
+		"-r 2..1: want MIN..MAX replicas of each rank": {"-r", "2..1", "-hosts", "a:2"},
+		"-r 0..1: want MIN..MAX":                       {"-r", "0..1", "-hosts", "a:2"},
+		"-r 1..2 needs several hosts":                  {"-r", "1..2"},
+		"4 processes for 3 slots":                      {"-n", "2", "-r", "2..3", "-hosts", "a:3"},
+	} {
+		_, err := parse(append(args, "true"), io.Discard)
+		require.ErrorContains(t, err, want, args)
 	}
 }
 

@@ -20,11 +20,16 @@ slash also one in PATH), it is run; otherwise it is built as a Go package with t
                                   moves the processes of a host, or one process, to other hosts
                                   at their next safe points; they end after DURATION, like 30s,
                                   if another replica goes on
+  intrarun grow JOB HOST[:SLOTS]...
+                                  makes hosts join a running job with -replace and -hosts
+  intrarun join [-name NAME] [-slots N] [-rack NAME] [-addr ADDRESS] [-tls] HEAD-ADDRESS...
+                                  makes this host a part of a running job with -replace, with
+                                  room for N processes; the status prints the command
   intrarun report FILE [FILE2]    prints a report of -report, or compares two
   intrarun -version               prints the version of intrarun
 
-SIGQUIT (Ctrl-\) has intrarun print the status, too. A program with the name status, drain or report
-is called ./status. docs/flags.md says which flags are for what.
+SIGQUIT (Ctrl-\) has intrarun print the status, too. A program with the name status, drain,
+grow, join or report is called ./status. docs/flags.md says which flags are for what.
 `
 
 // helpWidth is the width of the help in columns. helpIndent is the column where the texts

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -27,6 +28,7 @@ type options struct {
 	facts map[string]string   // terms that hold without a flag, with a text about their origin
 
 	ranks, replicas int
+	least           int // -r MIN..MAX: MIN, while replicas is MAX; 0: they are the same
 	degrees         []int
 	seed            uint64
 	dir             string // argument of -checkpoint
@@ -74,6 +76,9 @@ func (o *options) complete() (err error) {
 			return err
 		}
 	}
+	if o.least > 0 {
+		o.Replace, o.given["replace"] = true, []string{bare}
+	}
 	o.Links.MPIBetween = o.Links.MPI && o.has("link")
 	return o.resolveDegrees()
 }
@@ -100,8 +105,26 @@ func (o *options) resolveDegrees() (err error) {
 	if len(o.Degrees) == 1 {
 		o.facts[oneRank] = "the job has one rank"
 	}
-	if rank := slices.Index(o.Degrees, 1); rank >= 0 {
+	if o.least == 1 {
+		o.facts[oneReplica] = "-r " + o.given["r"][0] + " allows ranks with one replica"
+	} else if rank := slices.Index(o.Degrees, 1); rank >= 0 {
 		o.facts[oneReplica] = fmt.Sprintf("rank %d has one replica", rank)
+	}
+	return nil
+}
+
+// parseReplicas sets -r: a number of replicas, or MIN..MAX.
+func parseReplicas(o *options, text string) error {
+	least, most, ranged := strings.Cut(text, "..")
+	o.least = 0
+	if !ranged {
+		return number(func(o *options) *int { return &o.replicas }, 1, maxProcesses, "replicas of each rank")(o, text)
+	}
+	var err1, err2 error
+	o.least, err1 = strconv.Atoi(least)
+	o.replicas, err2 = strconv.Atoi(most)
+	if err1 != nil || err2 != nil || o.least < 1 || o.replicas <= o.least || o.replicas > maxProcesses {
+		return errors.New("want MIN..MAX replicas of each rank, like 1..2")
 	}
 	return nil
 }

@@ -106,6 +106,9 @@ type FinishOutput struct {
 // Free lets the agent of a node exit. The node was to leave, and its last process is gone.
 type Free struct{ Node detect.ID }
 
+// Admit makes a host a part of the job that has joined it.
+type Admit struct{ Host decision.Host }
+
 // Propose has an entry kept. The answer is Committed, in the order of the proposals. It is
 // immediate if the decisions are not replicated. The driver repeats the proposal until it
 // succeeds, or answers Retired.
@@ -158,6 +161,7 @@ func (Resume) action()       {}
 func (Move) action()         {}
 func (FinishOutput) action() {}
 func (Free) action()         {}
+func (Admit) action()        {}
 func (Propose) action()      {}
 func (Open) action()         {}
 func (Publish) action()      {}

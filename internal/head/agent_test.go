@@ -14,6 +14,8 @@ type agent struct {
 	w      *world
 	node   detect.ID
 	lost   bool
+	absent bool // its host waits to join; it is lost until then
+	doomed bool // its host is lost when it joins
 	log    agentlog.Host[Event, *proc]
 	all    []*proc
 	inbox  []Action   // actions of the head, on their way

@@ -25,7 +25,7 @@ const FirstHead detect.ID = 1
 type Config struct {
 	Degrees []int
 	Nodes   []Node                    // hosts on which processes may run; a job on one host has one node
-	Of      map[job.Process]detect.ID // the node of each process at the beginning
+	Of      map[job.Process]detect.ID // the node of each process at the beginning; a slot without one is vacant until a host has room
 	Spares  []detect.ID               // the node of each spare
 
 	// Setup holds the fields that are the same for all processes: Check, Sched, TLS, Limit,
@@ -112,6 +112,12 @@ func (c *Config) readsFiles() bool { return c.Checkpoint != nil || c.Restart != 
 // spareID returns the name of spare i, by which its agent knows it. The ranks of spares follow
 // the last rank of the job.
 func (c *Config) spareID(i int) job.Process { return job.Process{Rank: len(c.Degrees) + i} }
+
+// vacant reports whether a slot has no process at the start.
+func (c *Config) vacant(p job.Process) bool {
+	_, there := c.Of[p]
+	return !there
+}
 
 func (c *Config) node(id detect.ID) *Node {
 	for i := range c.Nodes {

@@ -94,6 +94,10 @@ func (ds *deaths) declare(v decision.Verdict) {
 	v = ds.members.explain(v)
 	m := ds.members.holder(v.Process, v.Incarnation)
 	m.verdict = &v
+	if m.vacant() {
+		ds.tell(v)
+		return
+	}
 	if v.Relieved || v.Withdrawn && m.state != ended {
 		ds.letGo(m, v)
 		return

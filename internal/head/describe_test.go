@@ -45,6 +45,10 @@ func describe(x any) string {
 		return fmt.Sprintf("settled %v", x.From)
 	case Differs:
 		return fmt.Sprintf("differs %d %s", x.Rank, x.Text)
+	case HostArrives:
+		return "arrives " + x.Host.Name
+	case Admit:
+		return "admit " + x.Host.Name
 	case Committed:
 		return "kept " + describeEntry(x.Entry)
 	case Disconnected:

@@ -2,6 +2,7 @@ package head
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -166,6 +167,14 @@ func (k *desk) doing(m *member) *job.Doing {
 
 // unopened reports whether the files that the job begins with are still unknown.
 func (k *desk) unopened() bool { return k.config.readsFiles() && k.state.Opened == nil }
+
+// grows reports whether r is the first process of a slot that was vacant at the start. It
+// replaces no other.
+func (k *desk) grows(r decision.Replaced) bool {
+	return k.config.vacant(r.Process) && !slices.ContainsFunc(k.state.Verdicts, func(v decision.Verdict) bool {
+		return v.Process == r.Process && v.Incarnation < r.Incarnation && !v.Withdrawn
+	})
+}
 
 func firstLine(s string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")

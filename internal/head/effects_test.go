@@ -1,6 +1,8 @@
 package head
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/intrahpc/intra/internal/head/decision"
@@ -130,10 +132,18 @@ func (w *world) checkBorn(a Start) {
 		w.failf("%+v is started without a kept placement: %+v", a, at)
 	}
 	for from, o := range w.outputs {
-		if o.process == a.Process && from != a.To && !o.settled {
+		if o.process == a.Process && from != a.To && !o.settled && !(o.muted && w.relieves(from, a.Process)) {
 			w.failf("%+v is started while %v may still write", a, from)
 		}
 	}
+}
+
+// relieves reports whether a process, perhaps a spare, was placed to relieve the one in a slot.
+func (w *world) relieves(from From, slot job.Process) bool {
+	if from.ID != slot {
+		return slices.ContainsFunc(slices.Collect(maps.Keys(w.reliefs)), func(r job.Endpoint) bool { return r.Process == slot })
+	}
+	return w.reliefs[job.Endpoint{Process: slot, Incarnation: from.Incarnation}]
 }
 
 // checkNoSpare checks that no spare waits.

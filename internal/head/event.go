@@ -166,6 +166,9 @@ type Leave struct {
 	Within      time.Duration
 }
 
+// HostArrives reports that a host is ready to join the running job.
+type HostArrives struct{ Host decision.Host }
+
 // Deadlocked reports that processes wait for each other forever. The head ends the job.
 type Deadlocked struct{ Text string }
 
@@ -200,4 +203,5 @@ func (Signalled) event()     {}
 func (Deadlocked) event()    {}
 func (StandApart) event()    {}
 func (Leave) event()         {}
+func (HostArrives) event()   {}
 func (Tick) event()          {}

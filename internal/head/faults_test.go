@@ -174,6 +174,12 @@ func (w *world) loseHead() {
 	if len(w.state.Replaced) > 0 {
 		w.seen["a head is lost after a replacement"]++
 	}
+	for _, at := range w.state.Places {
+		if at.Node == 0 {
+			w.seen["a head is lost while a slot is vacant"]++
+			break
+		}
+	}
 	if len(w.state.Reliefs) > 0 {
 		w.seen["a head is lost while a process is relieved"]++
 	}
@@ -183,6 +189,7 @@ func (w *world) loseHead() {
 	for _, e := range w.proposed[:w.random.IntN(len(w.proposed)+1)] {
 		w.keep(e)
 	}
+	w.turnAway()
 	w.proposed, w.waiting, w.disk = nil, nil, nil
 	for len(w.losing) > 0 {
 		id := w.losing[0]

@@ -51,8 +51,14 @@ func (pl *plan) foundFolders() {
 	if pl.config.recovers() {
 		pl.recovery.decides = recovery.NewHead(pl.members.recoveryConfig())
 		for _, v := range pl.state.Verdicts {
-			pl.died(pl.members.holder(v.Process, v.Incarnation))
+			if m := pl.members.holder(v.Process, v.Incarnation); !m.vacant() {
+				pl.died(m)
+			}
 		}
+		pl.recovery.notify(func(d *recovery.Head, now time.Duration) []recovery.Action {
+			pl.recovery.together = false
+			return d.Conclude(now)
+		})
 	}
 	for _, m := range pl.members.all {
 		if m.state == joined {

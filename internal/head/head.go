@@ -99,6 +99,8 @@ func (h *Head) step(e Event) {
 		h.judge.standApart(e.Apart)
 	case Leave:
 		h.leaves.request(e)
+	case HostArrives:
+		h.arrives(e)
 	case Tick:
 		h.tick()
 	case Started:

@@ -14,12 +14,33 @@ import (
 func (ms *members) begin() {
 	ms.after(joinWarning, timer{kind: warnOfMissing})
 	for _, p := range job.Processes(ms.config.Degrees) {
+		if ms.config.vacant(p) {
+			ms.vacate(p)
+			ms.propose(decision.Entry{Kind: decision.Vacant, Process: p})
+			continue
+		}
 		ms.choose(ms.enroll(p, firstIncarnation, From{ms.config.Of[p], p, firstIncarnation}, First))
 	}
 	for i, node := range ms.config.Spares {
 		id := ms.config.spareID(i)
 		ms.choose(ms.enroll(id, firstIncarnation, From{node, id, firstIncarnation}, Spare))
 	}
+}
+
+// vacate lists a slot that has no process at the start, as if its process were dead.
+func (ms *members) vacate(p job.Process) {
+	m := ms.enroll(p, firstIncarnation, From{0, p, firstIncarnation}, First)
+	m.node, m.state, m.settled, m.end = new(Node), dead, true, "dismissed"
+}
+
+// vacancies returns the slots that have no process at the start.
+func (ms *members) vacancies() (all []job.Process) {
+	for _, p := range job.Processes(ms.config.Degrees) {
+		if ms.config.vacant(p) {
+			all = append(all, p)
+		}
+	}
+	return all
 }
 
 // choose proposes the slot of a process.
@@ -426,7 +447,7 @@ func (ms *members) tellAll(m *member) {
 
 // recoveryConfig returns the configuration of recovery.
 func (ms *members) recoveryConfig() recovery.Config {
-	c := recovery.Config{Degrees: ms.config.Degrees, Start: ms.config.Replace, Spares: ms.spares(), Backup: ms.config.Backup,
+	c := recovery.Config{Degrees: ms.config.Degrees, Vacant: ms.vacancies(), Start: ms.config.Replace, Spares: ms.spares(), Backup: ms.config.Backup,
 		Host: func(p job.Process) string { return ms.places[p].node.Name }}
 	if v := ms.config.Setup.Verify; v != nil {
 		c.Compared, c.Suspect = v.State, v.Samples()

@@ -202,6 +202,9 @@ func (w *world) judgeLoss(s Summary) {
 	}
 	// All processes of the rank that had its state were dead when that was decided.
 	for _, p := range job.Processes(w.spec.degrees) {
+		if w.config.vacant(p) && !slices.ContainsFunc(w.state.Replaced, func(r decision.Replaced) bool { return r.Process == p }) {
+			continue // it never lived
+		}
 		if p.Rank == rank && !slices.ContainsFunc(w.state.Verdicts, func(v decision.Verdict) bool { return v.Process == p && !v.Withdrawn }) {
 			w.failf("%s, although %v never died", s.Text, p)
 		}

@@ -36,6 +36,8 @@ func (h *Head) committed(e decision.Entry) {
 		h.finished(e)
 	case decision.Drained:
 		h.drained(e)
+	case decision.HostJoined:
+		h.hostJoined(e.Host)
 	case decision.Left:
 		h.leaves.decided(e)
 	case decision.Fired:

@@ -90,6 +90,9 @@ func (m *member) coming() bool { return m.role == Joiner && m.state < dismissed 
 // has exited counts until its verdict. A process that has ended well counts forever.
 func (m *member) alive() bool { return m.role == First && m.state != dead }
 
+// vacant reports whether m stands for a slot that has no process at the start.
+func (m *member) vacant() bool { return m.from.Node == 0 }
+
 // knows reports whether the process knows that the state of a replica of its rank differs.
 func (m *member) knows() bool { return m.stats.Watched != nil && m.stats.Watched.Known != "" }
 

@@ -136,12 +136,19 @@ func (ms *members) filling(ranks ...int) bool {
 
 // conclude ends the job if the last replica of a rank has died and no process replaces it. A
 // rank is never lost once a replica has finished and all its messages have been received. In a
-// job with replacements, recovery decides instead.
+// job with replacements, recovery decides instead, once the files are known.
 func (ms *members) conclude(v decision.Verdict) {
-	if ms.alive(v.Process.Rank) == 0 && !ms.state.Drained[v.Process.Rank] && !ms.config.replaces() {
-		ms.lose(v, "")
+	if ms.alive(v.Process.Rank) == 0 && !ms.state.Drained[v.Process.Rank] && !ms.restores() {
+		more := ""
+		if ms.config.replaces() {
+			more = fmt.Sprintf("; rank %d could not be brought back: the job had not begun", v.Process.Rank)
+		}
+		ms.lose(v, more)
 	}
 }
+
+// restores reports whether recovery can replace lost processes.
+func (ms *members) restores() bool { return ms.config.replaces() && !ms.unopened() }
 
 // lose ends the job because of the verdict on a rank's last replica. more is the reason why
 // the rank cannot be restored.

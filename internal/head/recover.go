@@ -307,6 +307,10 @@ func (pl *plan) sayReplaced(m *member) {
 				pl.warnf("%v has moved from %s to %s at safe point %d (%.1f MB)", m.process, pl.hostName(r.Left), m.node.Name, r.Number, float64(r.Bytes)/1e6)
 				continue
 			}
+			if pl.grows(r) {
+				pl.warnf("%v is added on %s: it joined at safe point %d with the state of %v (%.1f MB)", m.process, m.node.Name, r.Number, r.Donor, float64(r.Bytes)/1e6)
+				continue
+			}
 			pl.warnf("%v is replaced by another process on %s: it joined at safe point %d with the state of %v (%.1f MB), %.3f s after the death",
 				m.process, m.node.Name, r.Number, r.Donor, float64(r.Bytes)/1e6, (r.At - pl.diedAt(r)).Round(time.Millisecond).Seconds())
 		}

@@ -13,6 +13,12 @@ import (
 // process on another host.
 func (ms *members) relieve(p job.Process, incarnation uint32) {
 	old := ms.places[p]
+	if slices.ContainsFunc(ms.all, func(o *member) bool { return o.process == p && o.relieves && o.state < gone }) { // it was dismissed; the decisions know one at a time
+		ms.recovery.notify(func(d *recovery.Head, now time.Duration) []recovery.Action {
+			return d.Refused(p, incarnation, "the process before it has not ended yet", false, now)
+		})
+		return
+	}
 	if m := ms.bestSpare(p); m != nil {
 		m.to(promised)
 		m.role, m.relieves = Joiner, true

@@ -30,7 +30,9 @@ func (ms *members) fill(p job.Process) {
 	}
 	node, err := ms.settleOn(p, old)
 	if err != nil {
-		ms.sayRefused(p, fmt.Sprintf("%v cannot be replaced: %v", p, err))
+		if !old.vacant() {
+			ms.sayRefused(p, fmt.Sprintf("%v cannot be replaced: %v", p, err))
+		}
 		ms.recovery.notify(func(d *recovery.Head, now time.Duration) []recovery.Action {
 			return d.Refused(p, incarnation, err.Error(), true, now)
 		})
@@ -47,11 +49,20 @@ func (ms *members) unwant(p job.Process) {
 	}
 }
 
+// errNoRoom is why a vacant slot stays so.
+var errNoRoom = errors.New("no host has a free slot")
+
 // settleOn chooses the host of a joiner. The first choice is the host of the earlier process,
 // unless that host is lost or a broken link killed that process. The second choice is another
 // host with room, without another replica of the rank if possible. If no other host has room,
 // settleOn returns to a host that is not lost.
 func (ms *members) settleOn(p job.Process, old *member) (detect.ID, error) {
+	if old.vacant() {
+		if best := ms.elsewhere(p, old); best != nil && ms.config.Replace {
+			return best.ID, nil
+		}
+		return 0, errNoRoom
+	}
 	_, lost := ms.state.Lost[old.from.Node]
 	leaves := ms.state.Leaves(old.from.Node)
 	if !ms.config.Replace {

@@ -50,6 +50,9 @@ func Restore(c Config, s Succession, now time.Duration) (*Head, []Action) {
 	if h.state.Started {
 		h.hasBegun, h.joinedAt = true, min(s.Joined, now)
 	}
+	for i := range h.state.Hosts {
+		h.config.enter(&h.state.Hosts[i])
+	}
 	h.restoreMembers(s.Agents)
 	h.restoreVerdicts()
 	h.members.shareMemory()
@@ -78,9 +81,16 @@ func (h *Head) restoreMembers(agents []Resync) {
 				h.restoreFormer(l, there)
 			}
 		}
-		if at, born := h.state.Places[p]; born {
+		at, born := h.state.Places[p]
+		switch {
+		case born && at.Node == 0:
+			h.members.vacate(p)
+		case born:
 			h.restore(p, at, there)
-		} else {
+		case h.config.vacant(p):
+			h.members.vacate(p)
+			h.members.propose(decision.Entry{Kind: decision.Vacant, Process: p})
+		default:
 			h.members.choose(h.members.enroll(p, firstIncarnation, From{h.config.Of[p], p, firstIncarnation}, First))
 		}
 		if at, ok := h.state.Reliefs[p]; ok {
@@ -108,6 +118,9 @@ func (h *Head) restoreMember(p job.Process, at decision.Place, relieves bool) *m
 		from.Incarnation = firstIncarnation
 	}
 	m := &member{from: from, node: h.config.node(at.Node), role: Joiner, stopped: longAgo, relieves: relieves}
+	if m.vacant() {
+		m.node = new(Node)
+	}
 	if at.Incarnation == firstIncarnation || h.members.lived(p, at.Incarnation) {
 		m.role, m.native = First, h.config.Setup.MPI && at.Incarnation == firstIncarnation
 	}
@@ -201,6 +214,8 @@ func (h *Head) restoreVerdicts() {
 		m := h.members.holder(v.Process, v.Incarnation)
 		m.verdict, m.end = &v, endBy(v.Cause)
 		switch {
+		case m.vacant():
+			continue
 		case v.Withdrawn:
 			m.end, m.state = "dismissed", ended
 			continue

@@ -74,7 +74,7 @@ func (h *Head) Status() runreport.Status {
 // replaced returns the number of processes that have replaced dead ones.
 func (h *Head) replaced() (n int) {
 	for _, r := range h.state.Replaced {
-		if r.Left == 0 {
+		if r.Left == 0 && !h.grows(r) {
 			n++
 		}
 	}

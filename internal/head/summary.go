@@ -17,6 +17,7 @@ type Summary struct {
 	Started   bool          // a process has been started
 	Joined    time.Duration // when all processes had joined, on the clock of Step
 	HasJoined bool
+	Degrees   []int // replicas of each rank at the start
 	Direct    []int // ranks whose replicas store into each other's arrays
 
 	Failures  []runreport.Failure
@@ -58,6 +59,7 @@ func (h *Head) Joined() (at time.Duration, ok bool) { return h.joinedAt, h.hasBe
 func (h *Head) Summary() Summary {
 	s := Summary{Code: h.Code(), Joined: h.joinedAt, HasJoined: h.hasBegun, Direct: h.members.direct, Retired: h.retired,
 		Failures: append([]runreport.Failure{}, h.deaths.failures...), Kills: []runreport.Kill{}, Recovery: h.recoverySummary()}
+	s.Degrees, s.Recovery.Degrees = h.degrees()
 	if h.outcome != nil {
 		s.Text, s.By = h.outcome.text, h.outcome.by
 	}
@@ -116,7 +118,7 @@ func (h *Head) filesSummary() *runreport.Checkpoint {
 
 // recoverySummary returns the replacements, backups and rollbacks.
 func (h *Head) recoverySummary() runreport.Recovery {
-	r := runreport.Recovery{Replacements: []runreport.Replacement{}, Drains: h.leaves.summary(), Rollbacks: []runreport.Rollback{}}
+	r := runreport.Recovery{Replacements: []runreport.Replacement{}, Drains: h.leaves.summary(), Joins: h.joins(), Rollbacks: []runreport.Rollback{}}
 	if !h.config.recovers() {
 		return r
 	}
@@ -125,7 +127,7 @@ func (h *Head) recoverySummary() runreport.Recovery {
 		r.Backup = &runreport.Backups{Every: b.String(), Complete: h.state.Backups, Last: h.state.Backup, Bytes: h.plan.bytes, Seconds: h.plan.seconds}
 	}
 	for _, j := range h.state.Replaced {
-		if j.Left != 0 { // this move is part of a drain
+		if j.Left != 0 || h.grows(j) { // this move is part of a drain, or the process replaces no other
 			continue
 		}
 		died := h.plan.diedAt(j)

@@ -252,7 +252,7 @@ func TestCostsOfBackups(t *testing.T) {
 	b := s.head.Summary().Recovery.Backup
 	require.EqualValues(t, 10_000, b.Bytes)
 	require.InDelta(t, 0.5, b.Seconds, 1e-9, "two ranks copied at the same time")
-	require.Equal(t, runreport.Recovery{Replacements: []runreport.Replacement{}, Drains: []runreport.Drain{}, Rollbacks: []runreport.Rollback{}}, begun(t, "degrees=2").head.Summary().Recovery,
+	require.Equal(t, runreport.Recovery{Replacements: []runreport.Replacement{}, Drains: []runreport.Drain{}, Joins: []runreport.Join{}, Degrees: []runreport.DegreeChange{}, Rollbacks: []runreport.Rollback{}}, begun(t, "degrees=2").head.Summary().Recovery,
 		"a job without backups has no costs")
 	require.Equal(t, recovery.Policy{Every: 2}, s.config.Backup)
 }

@@ -46,6 +46,11 @@ var specs = []spec{
 	{name: "slow log", degrees: []int{2, 1}, nodes: 4, spares: 2, steps: 3, faults: 1, hosts: true, heads: 2, slow: true},
 	{name: "leaves", degrees: []int{2, 1}, nodes: 4, steps: 12, faults: 2, replace: true, hosts: true, links: true, heads: 3, leaves: 3},
 	{name: "leaves and rolls back", degrees: []int{1, 2, 1}, nodes: 5, steps: 12, faults: 3, replace: true, spares: 1, backup: 2, files: 3, hosts: true, heads: 3, unreliable: true, leaves: 4},
+	{name: "joins", degrees: []int{2, 1}, nodes: 3, slots: 1, steps: 14, faults: 3, replace: true, hosts: true, heads: 3, leaves: 2, joins: 3},
+	{name: "joins and rolls back", degrees: []int{1, 1, 1}, nodes: 4, slots: 1, steps: 14, faults: 3, replace: true, backup: 2, hosts: true, heads: 2, leaves: 2, joins: 4},
+	{name: "grows", degrees: []int{3, 2}, nodes: 3, slots: 1, vacant: 1, steps: 14, faults: 3, replace: true, hosts: true, heads: 4, leaves: 1, joins: 4},
+	{name: "grows and rolls back", degrees: []int{2, 2, 2}, nodes: 4, slots: 1, vacant: 1, steps: 14, faults: 3, replace: true, spares: 1, backup: 2, files: 3, hosts: true, heads: 2, leaves: 1, joins: 4},
+	{name: "grows from files", degrees: []int{2, 2}, nodes: 3, slots: 2, vacant: 1, steps: 9, faults: 2, replace: true, restart: true, heads: 2, joins: 2},
 }
 
 // happens lists events that must occur in the walks. Without them the walks prove nothing.
@@ -56,6 +61,8 @@ var happens = []string{"a head is lost", "a head is lost before all had joined",
 	"kept admitted", "kept complete", "kept rolledback", "kept resumed", "kept fired", "kept injected", "kept withdrawn", "kept set done", "kept set abandoned", "kept lost",
 	"a process is relieved", "the last replica is relieved", "a spare relieves a process", "a process that leaves is fenced", "a host has left", "a host leaves", "a process leaves",
 	"a relief replaces a dead process", "a relief dies", "a head is lost while a process is relieved",
+	"a host is ready to join", "a host joins and is lost at once", "a process moves to a host that has joined", "a process is replaced on a host that has joined",
+	"a rank gets another replica", "a head is lost while a slot is vacant", "a head is lost while a host joins", "a head is lost after a host has joined",
 	"lost: the backup", "order renew", "order admit", "order rollback"}
 
 // walks returns the number of seeds for each kind of job. INTRA_SOAK sets the

@@ -1,6 +1,7 @@
 package head
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -46,6 +47,7 @@ type world struct {
 	signal    bool           // a signal was sent to the head
 	refused   bool           // a first process could not be started, or folders could not be read
 	leaves    int            // number of requests to leave still to come
+	joins     int            // number of hosts still to join
 	links     int            // number of broken links
 	broken    map[ends]bool  // links that the head knows to be broken
 	retired   bool
@@ -87,6 +89,9 @@ type spec struct {
 	states     bool // states of replicas may differ
 	sample     bool // some tasks are compared, and processes are blamed
 	leaves     int  // requests to leave, of hosts and processes
+	vacant     int  // replicas of each rank that are missing at the start
+	joins      int  // hosts that join the running job
+	slots      int  // of each host, 0: plenty
 	slow       bool // the log is slow while the job begins, and a host is lost meanwhile
 }
 
@@ -101,6 +106,9 @@ func newWorld(s spec, seed uint64, tracing bool) *world {
 	}
 	if s.leaves > 0 {
 		w.leaves = 1 + w.random.IntN(s.leaves)
+	}
+	if s.joins > 0 {
+		w.joins = 1 + w.random.IntN(s.joins)
 	}
 	w.calm, w.stable = w.random.IntN(2)*w.random.IntN(500), w.random.IntN(2)*w.random.IntN(700)
 	w.config = Config{Degrees: s.degrees, Of: make(map[job.Process]detect.ID), Link: job.LinkSHM, Replace: s.replace, Kills: s.kills, Weibull: s.weibull,
@@ -121,11 +129,14 @@ func newWorld(s spec, seed uint64, tracing bool) *world {
 	}
 	for i := range s.nodes {
 		id := FirstHead + 1 + detect.ID(i)
-		w.config.Nodes = append(w.config.Nodes, Node{ID: id, Name: fmt.Sprint("h", i+1), Slots: 8, Listen: listen})
+		w.config.Nodes = append(w.config.Nodes, Node{ID: id, Name: fmt.Sprint("h", i+1), Slots: cmp.Or(s.slots, 8), Listen: listen})
 		w.agents = append(w.agents, &agent{w: w, node: id})
 	}
 	n := 0
 	for _, p := range job.Processes(s.degrees) {
+		if p.Replica > 0 && p.Replica >= s.degrees[p.Rank]-s.vacant {
+			continue
+		}
 		w.config.Of[p] = w.config.Nodes[(p.Rank+p.Replica)%s.nodes].ID
 		n++
 	}
@@ -223,6 +234,11 @@ func (w *world) move() {
 		w.leave()
 		return
 	}
+	if w.joins > 0 && w.random.IntN(80) == 0 {
+		w.joins--
+		w.arrive()
+		return
+	}
 	if w.mayLoseHead() && w.moves > w.stable && w.random.IntN(120) == 0 {
 		w.loseHead()
 		return
@@ -281,7 +297,10 @@ func (w *world) keep(e decision.Entry) {
 	if err != nil {
 		w.failf("keep %+v: %v", e, err)
 	}
-	last := w.state.Recovery.Complete
+	last, replaced := w.state.Recovery.Complete, len(w.state.Replaced)
+	if e.Kind == decision.Born && e.Incarnation > firstIncarnation {
+		w.checkNewcomers(&decision.Place{Node: e.Node}, e.Relieves)
+	}
 	if e.Kind == decision.Born && e.Relieves {
 		w.reliefs[job.Endpoint{Process: e.Process, Incarnation: e.Incarnation}] = true
 	}
@@ -306,6 +325,11 @@ func (w *world) keep(e decision.Entry) {
 		w.mourned = len(w.state.Verdicts)
 	}
 	w.seen["kept "+string(e.Kind)]++
+	for _, r := range w.state.Replaced[replaced:] {
+		if w.head.grows(r) {
+			w.seen["a rank gets another replica"]++
+		}
+	}
 	if e.Kind == decision.Recovery {
 		w.seen["kept "+string(e.Recovery.Kind)]++
 		if d := e.Recovery; d.Kind == recovery.RolledBack && d.Convicted != nil {
@@ -407,6 +431,8 @@ func (w *world) do(acts []Action) {
 			}
 		case Free:
 			w.checkFree(a)
+		case Admit:
+			w.admit(w.agent(a.Host.Node))
 		case Declared:
 		default:
 			w.failf("unknown action %T", a)

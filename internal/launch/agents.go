@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/intrahpc/intra/internal/agent/agentd"
@@ -38,12 +39,16 @@ type agents struct {
 	watchdog *watchdog.Watchdog
 	secret   job.Secret
 	hosts    []job.Host
-	order    func(host int) agentd.StartPlan
-	program  string // path of the program, if it is sent to hosts that lack it; else ""
+	plan     func(processes []job.Process, spares int) agentd.StartPlan // of a host
+	program  string                                                     // path of the program, if it is sent to hosts that lack it; else ""
 
 	listener net.Listener
+	reached  []string              // addresses of the listener
+	serving  context.CancelFunc    // stops the listener
+	gate     atomic.Pointer[hosts] // takes hosts that join; nil: none may yet
 	tree     *spawn.Tree
-	starter  *spawn.Starter // nil before the agents are started
+	starter  *spawn.Starter   // nil before the agents are started
+	later    []*spawn.Starter // of hosts that join the running job; the goroutine of the head adds them
 	results  chan agentResult
 }
 
@@ -78,6 +83,7 @@ func (a *agents) connect(ctx context.Context) (_ []*remote, err error) {
 	if err != nil {
 		return nil, err
 	}
+	a.reached = addresses
 	if err := a.reachItself(addresses); err != nil {
 		return nil, err
 	}
@@ -95,13 +101,24 @@ func (a *agents) connect(ctx context.Context) (_ []*remote, err error) {
 			}
 		}
 	}
-	go secure.Serve(ctx, a.listener, func(peer string) bool { _, ok := index[peer]; return ok }, func(c net.Conn, peer string) {
+	expected := func(peer string) bool {
+		_, joins := agentwire.JoinerHost(peer)
+		_, first := index[peer]
+		return first || joins && a.gate.Load() != nil
+	}
+	serving, stop := context.WithCancel(context.Background())
+	a.serving = stop
+	go secure.Serve(serving, a.listener, expected, func(c net.Conn, peer string) {
+		if name, joins := agentwire.JoinerHost(peer); joins {
+			a.gate.Load().welcome(a, c, name)
+			return
+		}
 		i := index[peer]
 		if r, err := a.prepare(i, c, tell); !errors.Is(err, errUnused) {
 			tell(agentResult{host: i, agent: r, err: err})
 		}
 	})
-	roots, err := a.bootstrap(addresses)
+	roots, err := a.bootstrap(a.tree.Hosts)
 	if err != nil {
 		return nil, err
 	}
@@ -183,20 +200,20 @@ func (a *agents) reachItself(addresses []string) error {
 	return fmt.Errorf("the agent of this host cannot connect to it: %w (%w)", listen.ErrNoLoopback, errors.Join(all...))
 }
 
-// bootstrap returns the bootstrap from which the head starts the first agents. It contains no
-// host, since it is for the root of the tree.
-func (a *agents) bootstrap(addresses []string) (*spawn.Bootstrap, error) {
+// bootstrap returns the bootstrap from which the head starts the agents of hosts, the
+// first of them itself. It contains no host, since it is for the root of the tree.
+func (a *agents) bootstrap(hosts []string) (*spawn.Bootstrap, error) {
 	self, err := filepath.Abs(a.config.Agent[0])
 	if err != nil {
 		return nil, fmt.Errorf("find the executable of the agents: %w", err)
 	}
-	s := &spawn.Bootstrap{Version: job.Version, Secret: a.secret, Addresses: addresses, TLS: a.config.TLS, Patience: agentsTime,
-		Below: a.tree.Hosts, Fanout: a.tree.Fanout, Shell: a.config.RemoteShell,
+	s := &spawn.Bootstrap{Version: job.Version, Secret: a.secret, Addresses: a.reached, TLS: a.config.TLS, Patience: agentsTime,
+		Below: hosts, Fanout: a.tree.Fanout, Shell: a.config.RemoteShell,
 		Agent: append([]string{self}, a.config.Agent[1:]...), Verbose: a.config.Verbose}
 	if a.config.Indexed != nil {
 		s.Shell = "" // the only agent to start is that of this host
 	}
-	for _, h := range a.tree.Hosts {
+	for _, h := range hosts {
 		if _, err := s.Command(h); err != nil {
 			return nil, err
 		}
@@ -257,16 +274,22 @@ func (a *agents) by(i int) (text string) {
 // died instead, the end of its command is reported.
 var errUnused = errors.New("a connection that its agent does not use")
 
-// prepare sends an agent its plan, and the program if the agent lacks it.
-func (a *agents) prepare(i int, c net.Conn, tell func(agentResult)) (_ *remote, err error) {
+// prepare prepares the agent of host i.
+func (a *agents) prepare(i int, c net.Conn, tell func(agentResult)) (*remote, error) {
 	m := agentwire.NewConn(c)
+	c.SetDeadline(time.Now().Add(agentd.PrepareTime))
+	return a.outfit(m, &a.hosts[i], a.plan(a.config.Placement.On(i), a.config.Placement.SparesOn(i)), func(n spawn.News) { a.heed(n, tell) })
+}
+
+// outfit sends the agent of a host its plan, and the program if the agent lacks it. If it
+// fails it closes the connection.
+func (a *agents) outfit(m *agentwire.Conn, host *job.Host, plan agentd.StartPlan, heed func(spawn.News)) (_ *remote, err error) {
 	defer func() {
 		if err != nil {
 			m.Close()
 		}
 	}()
-	c.SetDeadline(time.Now().Add(agentd.PrepareTime))
-	m.SendJSON(agentwire.KindPlan, agentwire.Name{}, a.order(i))
+	m.SendJSON(agentwire.KindPlan, agentwire.Name{}, plan)
 	for heard := false; ; {
 		f, err := m.Read()
 		if err != nil && !heard {
@@ -281,7 +304,7 @@ func (a *agents) prepare(i int, c net.Conn, tell func(agentResult)) (_ *remote, 
 			if err := f.Decode(&n); err != nil {
 				return nil, err
 			}
-			a.heed(n, tell)
+			heed(n)
 			continue
 		}
 		var r agentd.Readiness
@@ -295,9 +318,9 @@ func (a *agents) prepare(i int, c net.Conn, tell func(agentResult)) (_ *remote, 
 		case r.Error != "":
 			return nil, errors.New(r.Error)
 		case !r.Lacks:
-			c.SetDeadline(time.Time{})
-			agent := newRemote(&a.hosts[i], m)
-			agent.listen, agent.port = cmp.Or(a.hosts[i].Addr, r.Address), r.Port
+			m.SetDeadline(time.Time{})
+			agent := newRemote(host, m)
+			agent.listen, agent.port = cmp.Or(host.Addr, r.Address), r.Port
 			agent.takeover = net.JoinHostPort(agent.listen, strconv.Itoa(r.Takeover))
 			return agent, nil
 		}
@@ -335,13 +358,18 @@ func (a *agents) close(goesOn bool) {
 	if a.listener != nil {
 		a.listener.Close()
 	}
+	if a.serving != nil {
+		a.serving()
+	}
 	if a.starter == nil {
 		return
 	}
-	if !goesOn {
-		a.starter.Finish()
+	for _, s := range append([]*spawn.Starter{a.starter}, a.later...) {
+		if !goesOn {
+			s.Finish()
+		}
+		s.Close()
 	}
-	a.starter.Close()
 }
 
 // named returns the index of the host with that name.

@@ -154,10 +154,20 @@ func (c *Config) validate() error {
 // listenAt returns the address at which the processes of a host listen for links over TCP. It
 // returns "" if they need none. address is the address of the host.
 func (j *Job) listenAt(address string) string {
-	if j.Links.Kind == job.LinkTCP || j.Placement != nil && len(j.Placement.Hosts) > 1 {
+	if j.Links.Kind == job.LinkTCP || j.Placement != nil && (len(j.Placement.Hosts) > 1 || j.Replace) { // another host may join
 		return net.JoinHostPort(address, "0")
 	}
 	return ""
+}
+
+// starts reports whether a process is started with the job. With -r MIN..MAX hosts may have no
+// room for some.
+func (j *Job) starts(p job.Process) bool {
+	if j.Placement == nil {
+		return true
+	}
+	_, placed := j.Placement.Of[p]
+	return placed
 }
 
 // aheadOfClones is Setup.Ahead in a job with clones. The tool that runs a clone makes that
@@ -182,7 +192,10 @@ func (j *Job) head(nodes []head.Node) head.Config {
 		c.Setup.Ahead = aheadOfClones
 	}
 	for _, p := range job.Processes(j.Degrees) {
-		if c.Of[p] = nodes[0].ID; j.Placement != nil {
+		switch {
+		case j.Placement == nil:
+			c.Of[p] = nodes[0].ID
+		case j.starts(p):
 			c.Of[p] = nodes[j.Placement.Of[p]].ID
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/intrahpc/intra/internal/base/detect"
 	"github.com/intrahpc/intra/internal/base/wholefile"
 	"github.com/intrahpc/intra/internal/head"
+	"github.com/intrahpc/intra/internal/head/decision"
 	"github.com/intrahpc/intra/internal/head/runreport"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/launch/livepage"
@@ -36,13 +37,14 @@ type driver struct {
 	began       time.Time // the zero of the head's clock
 	outputs     *outputs
 	moved       sync.Map // slots of spares that were placed: job.Process, by head.From
-	agents      map[detect.ID]agent
-	here        *local        // the agent of a job on this host alone, nil on several hosts
-	suspend     func()        // stops this process until it is continued
-	paused      time.Duration // total time of all pauses
-	saidIgnored bool          // the user knows that Ctrl-Z is ignored
-	log         *proposals    // nil: decisions are not replicated
-	folder      *folder       // the folder of -checkpoint; nil: no files are written
+	agents      crew
+	admit       func(decision.Host) // makes a host that joins a part of the job; nil on one host
+	here        *local              // the agent of a job on this host alone, nil on several hosts
+	suspend     func()              // stops this process until it is continued
+	paused      time.Duration       // total time of all pauses
+	saidIgnored bool                // the user knows that Ctrl-Z is ignored
+	log         *proposals          // nil: decisions are not replicated
+	folder      *folder             // the folder of -checkpoint; nil: no files are written
 
 	head *head.Head
 	next []head.Event // results of the head's actions, handled before all other events
@@ -56,6 +58,8 @@ type driver struct {
 	page     *livepage.Server  // nil if there is none
 	final    *runreport.Report // report of a job that had begun, set at its end
 	pageURL  string
+	gate     *agents // takes hosts that join; nil: none can
+	joinBy   string  // the command that makes another host join the job, "" if none can
 
 	signalled map[detect.ID]bool // nodes whose agents have received SIGTERM
 	freed     map[detect.ID]bool // nodes that have left
@@ -65,10 +69,12 @@ type driver struct {
 }
 
 func newDriver(j *Job, console *output.Console, began time.Time) *driver {
-	d := &driver{job: j, console: console, began: began, outputs: newOutputs(console, j.Degrees), agents: make(map[detect.ID]agent),
+	d := &driver{job: j, console: console, began: began, outputs: newOutputs(console, j.Degrees),
 		signalled: make(map[detect.ID]bool), freed: make(map[detect.ID]bool), posts: make(chan func()), done: make(chan struct{}), readers: make(map[job.Process]chan agent)}
 	for replica := range j.Degrees[0] {
-		d.readers[job.Process{Replica: replica}] = make(chan agent, 1)
+		if p := (job.Process{Replica: replica}); j.starts(p) {
+			d.readers[p] = make(chan agent, 1)
+		}
 	}
 	return d
 }
@@ -131,7 +137,7 @@ func (d *driver) loop(width func() int) {
 	defer stopStatus()
 	defer d.answer()()
 	if d.log != nil { // confirm may wait for the reader of the output, so it must not run in this goroutine
-		go d.outputs.confirm(d.done, func(at head.From, w output.Written) { d.agents[at.Node].Written(name(at), w) })
+		go d.outputs.confirm(d.done, func(at head.From, w output.Written) { d.agents.at(at.Node).Written(name(at), w) })
 	}
 	for !d.head.Ended() {
 		var due <-chan time.Time
@@ -190,13 +196,13 @@ func (d *driver) carryOut(a head.Action) {
 	case head.Adopt:
 		d.adopt(a)
 	case head.Kill:
-		d.agents[a.Node].Signal(name(a.To), a.Signal)
+		d.agents.at(a.Node).Signal(name(a.To), a.Signal)
 	case head.Send:
-		d.agents[a.Node].Send(name(a.To), a.Message)
+		d.agents.at(a.Node).Send(name(a.To), a.Message)
 	case head.Link:
-		d.agents[a.Node].Link(supervise.HostLink{Lower: a.Lower, Higher: a.Higher, Kind: a.Kind, Ring: a.Ring, Meet: a.Meet})
+		d.agents.at(a.Node).Link(supervise.HostLink{Lower: a.Lower, Higher: a.Higher, Kind: a.Kind, Ring: a.Ring, Meet: a.Meet})
 	case head.AskQuiet:
-		d.agents[a.Node].Quiet(name(a.To), a.Number)
+		d.agents.at(a.Node).Quiet(name(a.To), a.Number)
 	case head.Mute:
 		d.outputs.get(a.To).Mute()
 	case head.Resume:
@@ -222,9 +228,11 @@ func (d *driver) carryOut(a head.Action) {
 		go d.publish(a)
 	case head.Discard:
 		go d.discard(a)
+	case head.Admit:
+		d.admit(a.Host)
 	case head.Free:
 		if d.signalled[a.Node] {
-			d.agents[a.Node].Free("")
+			d.agents.at(a.Node).Free("")
 		}
 		d.freed[a.Node] = true
 	case head.Declared:
@@ -271,7 +279,7 @@ func text(err error) string {
 // start starts a process.
 func (d *driver) start(a head.Start) {
 	d.outputs.add(a.To, a.Process, a.Role)
-	at := d.agents[a.Node]
+	at := d.agents.at(a.Node)
 	at.Start(name(a.To), supervise.Role(a.Role))
 	switch {
 	case a.Role == head.Joiner:
@@ -304,7 +312,7 @@ func (d *driver) adopt(a head.Adopt) {
 // agent of a process that has not written for the rank yet.
 func (d *driver) confirm(at head.From, rank int) {
 	for _, w := range d.outputs.ranks[rank].Written() {
-		d.agents[at.Node].Written(name(at), w)
+		d.agents.at(at.Node).Written(name(at), w)
 	}
 }
 
@@ -319,7 +327,7 @@ func (d *driver) resume(a head.Resume) {
 		of.Rank().Rewind(a.Generation, at.Position)
 	}
 	of.Resume(at.Position, a.Generation)
-	d.agents[a.Node].Resume(name(a.To), at)
+	d.agents.at(a.Node).Resume(name(a.To), at)
 }
 
 // finishOutput settles the output of a process that has ended.

@@ -67,7 +67,7 @@ func newDesk(t testing.TB, j Job) *desk {
 	t.Cleanup(console.Close)
 	d.driver = newDriver(&j, console, time.Now())
 	at := head.Node{ID: agentOf(0), Name: "here", Slots: 9}
-	d.agents[at.ID] = d.agent
+	d.agents.add(at.ID, d.agent)
 	c := j.head([]head.Node{at})
 	c.Self, c.FirstHost = head.FirstHead, at.Name
 	d.head = head.New(c)

@@ -3,7 +3,6 @@ package launch
 import (
 	"net"
 	"os"
-	"slices"
 	"strconv"
 	"time"
 
@@ -21,7 +20,15 @@ import (
 type hosts struct {
 	*driver
 	engine engine
-	remote []*remote // the agent of node i+agentd.FirstAgent
+	remote []*remote // the agent of node i+agentd.FirstAgent; hosts that join add theirs
+
+	awaited map[string]awaited // by host
+
+	// For agents of hosts that join.
+	roster []arbiter.Peer
+	port   string // of the head's socket for beats
+	info   *agentd.TakeoverInfo
+	rarer  int
 }
 
 // engine is the head's node of the arbiter, an arbiter.Engine.
@@ -29,6 +36,7 @@ type engine interface {
 	Propose(decision.Entry) error
 	Silent(detect.ID) time.Duration
 	Next() (arbiter.Action, bool)
+	Admit(arbiter.Peer)
 	Close() error
 }
 
@@ -59,23 +67,21 @@ func (d *driver) arbitrate(c *Config, secret job.Secret, agents []*remote) (*hos
 		return nil, err
 	}
 	w := d.attach(engine, agents)
-	var info *agentd.TakeoverInfo
+	w.roster, w.port, w.rarer = roster, strconv.Itoa(sock.Port()), c.Rarer
 	hc := c.head(c.nodes(agents))
 	hc.Self, hc.FirstHost, hc.Doubtful = arbiter.Head, roster[0].Host, w.doubtful
 	if hc.Replicated = len(members) > 1; hc.Replicated {
-		info = c.takeoverInfo(agents)
-		if info.Output != "" {
-			note += ", and its output then continues there in " + info.Output + ".out and .err"
+		w.info = c.takeoverInfo(agents)
+		if w.info.Output != "" {
+			note += ", and its output then continues there in " + w.info.Output + ".out and .err"
 		}
 		w.replicate()
-		d.pageAmong(info, 0)
+		d.pageAmong(w.info, 0)
 	}
 	d.head = head.New(hc)
 	w.listen()
 	for i, r := range agents {
-		theirs := slices.Clone(roster) // the head may have a different address for each agent
-		theirs[0].Address = net.JoinHostPort(address(r.conn.LocalAddr()), strconv.Itoa(sock.Port()))
-		r.conn.SendJSON(agentwire.KindRoster, agentwire.Name{}, agentd.NodeConfig{Self: agentOf(i), Roster: theirs, Takeover: info, Rarer: c.Rarer})
+		r.conn.SendJSON(agentwire.KindRoster, agentwire.Name{}, w.nodeConfig(r, agentOf(i), false))
 	}
 	d.warnf("%s", note)
 	go w.follow()
@@ -85,9 +91,11 @@ func (d *driver) arbitrate(c *Config, secret job.Secret, agents []*remote) (*hos
 // attach gives the driver its agents and its arbiter.
 func (d *driver) attach(e engine, agents []*remote) *hosts {
 	for i, r := range agents {
-		d.agents[agentOf(i)] = r
+		d.agents.add(agentOf(i), r)
 	}
-	return &hosts{driver: d, engine: e, remote: agents}
+	w := &hosts{driver: d, engine: e, remote: agents, awaited: make(map[string]awaited)}
+	d.admit = w.admit
+	return w
 }
 
 // replicate makes the arbiter replicate the head's decisions.
@@ -113,7 +121,7 @@ func (w *hosts) listen() {
 }
 
 // doubtful reports whether a host may soon be declared lost.
-func (w *hosts) doubtful(id detect.ID) bool { return w.agents[id].Doubtful() }
+func (w *hosts) doubtful(id detect.ID) bool { return w.agents.at(id).Doubtful() }
 
 // roster lists the nodes. Agents that connect from the same address are on one machine. An
 // agent that connects from the head's own address is on the machine of the head.
@@ -169,8 +177,8 @@ func (w *hosts) take(a arbiter.Action) {
 	case arbiter.Suspected:
 		w.tell(head.Suspected{Node: a.Evidence.Host, Testimonies: a.Evidence.Testimonies})
 	case arbiter.Committed:
-		if i := int(a.Entry.Node) - agentd.FirstAgent; a.Entry.Kind == decision.Lost && i >= 0 && i < len(w.remote) {
-			w.remote[i].declareLost()
+		if r, ok := w.agents.at(a.Entry.Node).(*remote); ok && a.Entry.Kind == decision.Lost {
+			r.declareLost()
 		}
 		w.tell(head.Committed{Entry: a.Entry})
 	case arbiter.Deciders:

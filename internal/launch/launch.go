@@ -130,7 +130,8 @@ func (d *driver) runHere(ctx context.Context, c *Config, program *spawn.Program,
 	at := head.Node{ID: agentOf(0), Name: hostname("localhost"), Listen: c.listenAt(address)}
 	here := newLocal(&reporter{d, at.ID}, supervise.Config{Secret: job.NewSecret(), Plan: c.plan(program, job.Processes(c.Degrees)), Watchdog: w})
 	defer here.Close()
-	d.agents[at.ID], d.here, d.suspend = here, here, c.Suspend
+	d.agents.add(at.ID, here)
+	d.here, d.suspend = here, c.Suspend
 	hc := c.head([]head.Node{at})
 	hc.Self, hc.FirstHost = head.FirstHead, at.Name
 	d.head = head.New(hc)
@@ -140,9 +141,9 @@ func (d *driver) runHere(ctx context.Context, c *Config, program *spawn.Program,
 
 // runThere runs the job on the hosts of its placement.
 func (d *driver) runThere(ctx context.Context, c *Config, program *spawn.Program, w *watchdog.Watchdog) int {
-	secret := job.NewSecret()
-	if c.Indexed != nil {
-		secret = c.Indexed.Secret
+	secret, secretFile, err := c.secret()
+	if err != nil {
+		return d.refuse(err)
 	}
 	a := d.newAgents(c, secret, program, w)
 	retired := false
@@ -156,6 +157,12 @@ func (d *driver) runThere(ctx context.Context, c *Config, program *spawn.Program
 		return d.refuse(err)
 	}
 	defer hosts.close()
+	d.joinBy = c.joinCommand(secretFile, a.reached)
+	if d.joinBy != "" {
+		a.gate.Store(hosts)
+		d.gate = a
+		d.say(head.Log{Level: head.Detail, Text: "another host joins by: " + d.joinBy})
+	}
 	d.run(ctx, c)
 	code := d.conclude()
 	hosts.dismiss(code)
@@ -208,10 +215,10 @@ func (d *driver) newAgents(c *Config, secret job.Secret, p *spawn.Program, w *wa
 		a.program = p.Path()
 		hash = spawn.Hash(a.program)
 	}
-	a.order = func(i int) agentd.StartPlan {
+	a.plan = func(processes []job.Process, spares int) agentd.StartPlan {
 		of := pl
-		of.Processes = c.Placement.On(i)
-		return agentd.StartPlan{Plan: of, Processes: len(of.Processes) + c.Placement.SparesOn(i), Link: c.Links.Kind, Hash: hash}
+		of.Processes = processes
+		return agentd.StartPlan{Plan: of, Processes: len(of.Processes) + spares, Link: c.Links.Kind, Hash: hash}
 	}
 	return a
 }

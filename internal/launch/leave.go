@@ -17,11 +17,11 @@ import (
 func (d *driver) leave(node detect.ID) {
 	d.signalled[node] = true
 	if err := d.head.MayLeave(node, job.Process{}); err != nil {
-		d.agents[node].Free(err.Error())
+		d.agents.at(node).Free(err.Error())
 		return
 	}
 	if d.freed[node] {
-		d.agents[node].Free("")
+		d.agents.at(node).Free("")
 		return
 	}
 	d.step(head.Leave{Node: node, Reason: "SIGTERM to its agent"})

@@ -3,6 +3,7 @@ package launch
 import (
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/intrahpc/intra/internal/base/checkpoint"
@@ -77,7 +78,7 @@ func (d *driver) reported(s *head.Summary) bool {
 // report returns the report of the job at the time finished.
 func (d *driver) report(s *head.Summary, finished time.Time) *runreport.Report {
 	r := &runreport.Report{
-		Error: s.Text, Ranks: len(d.job.Degrees), Degrees: d.job.Degrees,
+		Error: s.Text, Ranks: len(d.job.Degrees), Degrees: s.Degrees,
 		Link:       d.job.Links.Kind,
 		MPI:        s.MPI,
 		Limit:      d.job.Links.Limit,
@@ -94,6 +95,9 @@ func (d *driver) report(s *head.Summary, finished time.Time) *runreport.Report {
 		Recovery:   s.Recovery,
 		Processes:  []runreport.Process{},
 		TaskTypes:  make(map[string]runreport.TaskType),
+	}
+	if !slices.Equal(s.Degrees, d.job.Degrees) {
+		r.Most = d.job.Degrees
 	}
 	if s.MPI != nil && !d.job.Links.MPIBetween {
 		r.Link = job.LinkMPI

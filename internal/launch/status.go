@@ -102,7 +102,7 @@ func (d *driver) tellOfDeadlock(found *stuck.Deadlock) {
 // status returns the current status of the job.
 func (d *driver) status() runreport.Status {
 	s := d.head.Status()
-	s.Outlook, s.Page = d.pace.Outlook(), d.pageURL
+	s.Outlook, s.Page, s.Join = d.pace.Outlook(), d.pageURL, d.joinBy
 	return s
 }
 
@@ -121,6 +121,9 @@ const (
 // answer serves the questions of other processes about the job until stop is called.
 func (d *driver) answer() (stop func()) {
 	s, err := jobsocket.Serve(func(question string) string {
+		if strings.HasPrefix(question, askGrow) {
+			return d.grow(question)
+		}
 		text := make(chan string, 1)
 		d.post(func() { text <- d.reply(question) })
 		select {

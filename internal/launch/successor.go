@@ -108,12 +108,25 @@ func (s *successor) gather() bool {
 
 // complete reports whether every host is connected or lost.
 func (s *successor) complete() bool {
-	for i, h := range s.job.Placement.Hosts {
+	for i, h := range s.hosts() {
 		if !s.lost(i) && s.came[h.Name] == nil {
 			return false
 		}
 	}
 	return true
+}
+
+// hosts returns the hosts of the start, and those that have joined, in the order of their nodes.
+// Addr is where their processes listen.
+func (s *successor) hosts() (all []job.Host) {
+	for i, h := range s.job.Placement.Hosts {
+		h.Addr, _, _ = net.SplitHostPort(s.lead.Info.Addresses[agentOf(i)]) // prepare made the address with JoinHostPort
+		all = append(all, h)
+	}
+	for _, h := range s.state.Hosts {
+		all = append(all, job.Host{Name: h.Name, Slots: h.Slots, Rack: h.Rack, Addr: h.Listen})
+	}
+	return all
 }
 
 // lost reports whether a host was declared lost.
@@ -145,17 +158,14 @@ func (s *successor) follow(d *driver) *hosts {
 	d.adopted, d.folder = make(map[head.From]agentd.ProcessResync), s.job.inheritFolder()
 	var remotes []*remote
 	var agents []head.Resync
-	for i := range s.job.Placement.Hosts {
-		host := &s.job.Placement.Hosts[i]
+	for i, host := range s.hosts() {
 		a := s.came[host.Name]
-		listen, _, _ := net.SplitHostPort(s.lead.Info.Addresses[agentOf(i)]) // cannot fail: prepare made the address with JoinHostPort
 		if a == nil || s.lost(i) {
-			remotes = append(remotes, absent(host))
-			remotes[i].listen = listen
+			remotes = append(remotes, absent(&host))
 			continue
 		}
-		r := newRemote(host, a.Conn)
-		r.listen = listen
+		r := newRemote(&host, a.Conn)
+		r.listen = host.Addr
 		has := head.Resync{Node: agentOf(i)}
 		for _, x := range a.Resync.Processes {
 			r.adopt(x.Of())
@@ -167,7 +177,7 @@ func (s *successor) follow(d *driver) *hosts {
 	}
 	w := d.attach(s.engine, remotes)
 	w.replicate()
-	hc := s.job.head(s.job.nodes(remotes))
+	hc := s.job.head(s.job.nodes(remotes[:len(s.job.Placement.Hosts)]))
 	hc.Self, hc.FirstHost, hc.Doubtful, hc.Replicated = s.lead.Self, s.lead.Roster[0].Host, w.doubtful, true
 	hc.Setup.Trace = false
 	for _, r := range d.outputs.ranks {
@@ -200,6 +210,6 @@ func (s *successor) announce(d *driver) {
 // absent returns a remote for the agent of a lost host.
 func absent(h *job.Host) *remote {
 	r := newRemote(h, agentwire.Ended())
-	r.over = true
+	r.listen, r.over = h.Addr, true
 	return r
 }

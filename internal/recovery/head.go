@@ -2,6 +2,7 @@ package recovery
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/intrahpc/intra/internal/job"
@@ -10,9 +11,10 @@ import (
 // Config holds the recovery settings of a job.
 type Config struct {
 	Degrees []int
-	Start   bool   // new processes may be started for lost ones
-	Spares  int    // processes that wait without a rank
-	Backup  Policy // when backups are taken
+	Vacant  []job.Process // slots without a process at the start
+	Start   bool          // new processes may be started for lost ones
+	Spares  int           // processes that wait without a rank
+	Backup  Policy        // when backups are taken
 	// Compared limits backups to safe points with a multiple of this number, at which
 	// replicas compare their states. 0 allows every safe point.
 	Compared uint64
@@ -64,8 +66,11 @@ func NewHead(c Config) *Head {
 	pc := &pace{desk: k, replicas: rs}
 	h := &Head{desk: k, replicas: rs, pace: pc, backups: &backups{desk: k, replicas: rs, pace: pc}, sets: &sets{desk: k, replicas: rs}, incarnations: 1}
 	for _, p := range job.Processes(c.Degrees) {
-		s := &replica{process: p, status: live, incarnation: 1, frames: 1, safe: c.From > 0}
-		s.to(Running)
+		s := &replica{process: p, incarnation: 1}
+		if !slices.Contains(c.Vacant, p) {
+			s.status, s.frames, s.safe = live, 1, c.From > 0
+			s.to(Running)
+		}
 		h.replicas.slots, h.replicas.of[p] = append(h.replicas.slots, s), s
 	}
 	if c.From > 0 {

@@ -41,6 +41,16 @@ func (h *Head) Refused(p job.Process, incarnation uint32, why string, hopeless b
 	return h.advance()
 }
 
+// Room reports that there is more room for processes: requests that were refused are made
+// again at once.
+func (h *Head) Room(now time.Duration) []Action {
+	h.begin(now)
+	for _, s := range h.replicas.slots {
+		s.tries, s.after, s.hopeless = 0, 0, false
+	}
+	return h.advance()
+}
+
 // Returned withdraws the request for a process that has not been chosen yet. The driver
 // calls it when a rank loses its last replica and may need the process more. The head
 // requests it again when it concludes that death, after the requests for lost ranks. For a
@@ -62,16 +72,16 @@ func (h *Head) Returned(p job.Process, incarnation uint32, now time.Duration) []
 	return h.acts
 }
 
-// refill requests processes for the empty slots. Lost ranks come first and at once. Other
-// ranks wait until the program has reached a safe point, since replacements join at one.
+// refill requests processes for the empty slots. Lost ranks come first and at once, then those
+// with the fewest live replicas. Other ranks wait until the program has reached a safe point, since replacements join at one.
 func (h *Head) refill() {
-	lost := func(s *replica) int {
-		if h.replicas.failed(s.process.Rank) {
-			return 0
+	alive := make(map[int]int) // 0: the rank is lost
+	for rank := range h.config.Degrees {
+		if alive[rank] = h.replicas.alive(rank); !h.replicas.failed(rank) {
+			alive[rank] = max(alive[rank], 1)
 		}
-		return 1
 	}
-	for _, s := range slices.SortedStableFunc(slices.Values(h.replicas.slots), func(s, t *replica) int { return lost(s) - lost(t) }) {
+	for _, s := range slices.SortedStableFunc(slices.Values(h.replicas.slots), func(s, t *replica) int { return alive[s.process.Rank] - alive[t.process.Rank] }) {
 		if s.status != empty || !h.replicas.mayHave(s) {
 			continue
 		}

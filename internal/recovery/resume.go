@@ -25,7 +25,9 @@ func Resume(c Config, p Snapshot, now time.Duration) (*Head, []Action) {
 		h.replicas.through[rank] = true
 	}
 	for _, s := range h.replicas.slots {
-		s.resume(p.place(s.process), p.Cut > 0 || c.From > 0)
+		if _, known := p.Places[s.process]; known || s.status != empty { // else it is vacant, and that is not kept yet
+			s.resume(p.place(s.process), p.Cut > 0 || c.From > 0)
+		}
 	}
 	h.resumeReliefs(&p)
 	if p.Cut > 0 {

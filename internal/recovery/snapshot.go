@@ -117,6 +117,9 @@ func (p *Snapshot) Born(q job.Process, incarnation uint32) {
 	}
 }
 
+// Vacant records that a slot has no process at the start.
+func (p *Snapshot) Vacant(q job.Process) { p.put(q, Place{Incarnation: 1, Status: Gone}) }
+
 // Died records that a process is dead. itself means that it ended without being killed.
 func (p *Snapshot) Died(q job.Process, incarnation uint32, itself bool, now time.Duration) {
 	if p.Reliefs[q] == incarnation {

@@ -215,7 +215,7 @@ func takingOver(t *testing.T) (l *takeoverListener, join func(host string, term 
 	l, err := listenForTakeover(b)
 	require.NoError(t, err)
 	t.Cleanup(l.close)
-	require.NoError(t, l.serve([]job.Host{{Name: "a"}, {Name: "b"}, {Name: "c"}}))
+	require.NoError(t, l.serve())
 	info := &TakeoverInfo{Hosts: []job.Host{{Name: "a"}, {Name: "b"}, {Name: "c"}}, Addresses: map[arbiter.ID]string{3: l.listener.Addr().String()}}
 	return l, func(host string, term uint64) *agentwire.Conn {
 		n := newTestNode(t, &spawn.Bootstrap{Secret: b.Secret, Name: host}, nil)
@@ -265,16 +265,17 @@ func TestNewHeadAdmitsAgents(t *testing.T) {
 	require.Error(t, err, "an admitted agent wakes all that wait")
 }
 
-// A host that is not part of the job, or has another secret, is not admitted.
+// A host that has another secret is not admitted. One that has joined the running job is: the
+// head knows from the decisions which those are.
 func TestStrangersAreNotAdmitted(t *testing.T) {
-	l, _ := takingOver(t)
-	for _, b := range []*spawn.Bootstrap{{Secret: l.bootstrap.Secret, Name: "x"}, {Secret: job.NewSecret(), Name: "a"}} {
-		n := newTestNode(t, b, nil)
-		n.Takeover = &TakeoverInfo{Hosts: []job.Host{{Name: "a"}, {Name: "b"}}, Addresses: map[arbiter.ID]string{3: l.listener.Addr().String()}}
-		_, err := n.dial(3, make(chan struct{}))
-		require.Error(t, err)
-	}
+	l, join := takingOver(t)
+	n := newTestNode(t, &spawn.Bootstrap{Secret: job.NewSecret(), Name: "a"}, nil)
+	n.Takeover = &TakeoverInfo{Hosts: []job.Host{{Name: "a"}, {Name: "b"}}, Addresses: map[arbiter.ID]string{3: l.listener.Addr().String()}}
+	_, err := n.dial(3, make(chan struct{}))
+	require.Error(t, err)
 	require.Empty(t, l.admit(1))
+	join("joined", 1)
+	require.Eventually(t, func() bool { in := l.admit(1); return len(in) == 1 && in[0].Host == "joined" }, time.Minute, time.Millisecond)
 }
 
 // All calls that wait for the first lease of a host return with it. The lease never gets

@@ -17,7 +17,11 @@ import (
 // connect connects to the head at one of its addresses, and prefers the first ones. It gives
 // up when ctx ends.
 func connect(ctx context.Context, s *spawn.Bootstrap) (net.Conn, error) {
-	secure, err := job.NewSecure(&s.Secret, agentwire.AgentName(s.Name), s.TLS)
+	name := agentwire.AgentName(s.Name)
+	if s.Join != nil {
+		name = agentwire.JoinerName(s.Name)
+	}
+	secure, err := job.NewSecure(&s.Secret, name, s.TLS)
 	if err != nil {
 		return nil, err
 	}

@@ -95,21 +95,20 @@ func (l *takeoverListener) admit(term uint64) (in []*Incoming) {
 // resyncTime bounds how long an agent takes to send its Resync.
 const resyncTime = 10 * time.Second
 
-// serve accepts the agents of the given hosts.
-func (l *takeoverListener) serve(hosts []job.Host) error {
+// serve accepts the agents of all hosts. Those that have joined the running job are known from
+// the decisions.
+func (l *takeoverListener) serve() error {
 	secure, err := job.NewSecure(&l.bootstrap.Secret, successorName(l.bootstrap.Name), l.bootstrap.TLS)
 	if err != nil {
 		return err
 	}
-	names := make(map[string]string)
-	for _, h := range hosts {
-		names[agentwire.AgentName(h.Name)] = h.Name
-	}
-	go secure.Serve(context.Background(), l.listener, func(peer string) bool { return names[peer] != "" }, func(c net.Conn, peer string) {
+	isAgent := func(peer string) bool { _, ok := agentwire.AgentHost(peer); return ok }
+	go secure.Serve(context.Background(), l.listener, isAgent, func(c net.Conn, peer string) {
 		m := agentwire.NewConn(c)
 		c.SetDeadline(time.Now().Add(resyncTime))
 		f, err := m.Read()
-		a := &Incoming{Host: names[peer], Conn: m}
+		host, _ := agentwire.AgentHost(peer)
+		a := &Incoming{Host: host, Conn: m}
 		if err != nil || f.Kind != agentwire.KindResync || f.Decode(&a.Resync) != nil {
 			m.Close()
 			return

@@ -110,13 +110,13 @@ func (n *node) enter(at NodeConfig, drop func()) error {
 	}
 	n.NodeConfig, n.drop, n.entered = at, drop, time.Now()
 	if at.Takeover != nil {
-		if err := n.listener.serve(at.Takeover.Hosts); err != nil {
+		if err := n.listener.serve(); err != nil {
 			return err
 		}
 	}
 	var err error
 	n.engine, err = arbiter.Start(n.sock, arbiter.Config{
-		Self: at.Self, Roster: at.Roster, Secret: n.bootstrap.Secret, Timing: Timing(LeaseTime, at.Rarer), Word: n.word, Renewed: n.renew,
+		Self: at.Self, Roster: at.Roster, Secret: n.bootstrap.Secret, Timing: Timing(LeaseTime, at.Rarer), Guest: at.Guest, Word: n.word, Renewed: n.renew,
 	})
 	if err != nil {
 		return err

@@ -24,7 +24,9 @@ type Config struct {
 	// Leave receives a signal when this host is to leave the job (SIGTERM). After the first
 	// one its processes are moved; at the second one the agent ends at once. nil: the host
 	// never leaves.
-	Leave    <-chan os.Signal
+	Leave <-chan os.Signal
+	// Joined is called when this host has joined a running job. nil: it need not be known.
+	Joined   func()
 	Takeover func(*Lead) int // acts as the head if this agent is elected, and returns the exit code of the job
 }
 
@@ -76,12 +78,15 @@ func ServeJob(ctx context.Context, s *spawn.Bootstrap, c Config) error {
 	}
 	defer n.close()
 	conn.SetDeadline(time.Now().Add(PrepareTime))
+	if s.Join != nil {
+		m.SendJSON(agentwire.KindJoin, agentwire.Name{}, s.Join)
+	}
 	a, err := prepare(m, n)
 	if err != nil {
 		return err
 	}
 	conn.SetDeadline(time.Time{})
-	a.starter, a.leave = b, c.Leave
+	a.starter, a.leave, a.joined = b, c.Leave, c.Joined
 	defer a.close()
 	return a.run()
 }
@@ -92,6 +97,9 @@ const PrepareTime = 2 * time.Minute
 // prepare receives the head's plan, and the program if this host lacks it.
 func prepare(m *agentwire.Conn, n *node) (*server, error) {
 	f, err := m.Read()
+	if err == nil && f.Kind == agentwire.KindRefused {
+		return nil, errors.New(string(f.Body))
+	}
 	if err != nil || f.Kind != agentwire.KindPlan {
 		return nil, fmt.Errorf("wait for the head's plan: %w", errors.Join(err, agentwire.ErrFrame))
 	}

@@ -26,6 +26,7 @@ type server struct {
 	local    *supervise.Agent
 	starter  *spawn.Starter
 	leave    <-chan os.Signal   // receives when this host is to leave
+	joined   func()             // called when this host has joined a running job, nil: never
 	borrower *launcher.Borrower // lends processes a launcher's identities; nil: the processes have none
 
 	mu      sync.Mutex
@@ -145,6 +146,9 @@ func (s *server) take(f *agentwire.Frame) error {
 			s.Failed(err)
 			s.out().Finish()
 			return err
+		}
+		if at.Guest && s.joined != nil {
+			s.joined()
 		}
 	case agentwire.KindStart:
 		var r supervise.Role

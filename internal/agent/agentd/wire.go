@@ -45,6 +45,7 @@ type NodeConfig struct {
 	Roster   []arbiter.Peer `json:"roster"`
 	Takeover *TakeoverInfo  `json:"takeover,omitempty"` // nil if the job ends with the head
 	Rarer    int            `json:"rarer,omitempty"`
+	Guest    bool           `json:"guest,omitempty"` // the host joins the running job; the roster is that of the start
 }
 
 // TakeoverInfo is the information that a head that takes over needs besides the decisions so

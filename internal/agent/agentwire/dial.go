@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"syscall"
 	"time"
 
@@ -14,7 +15,21 @@ import (
 const HeadName = "head"
 
 // AgentName returns the name of the agent of a host.
-func AgentName(host string) string { return "agent " + host }
+func AgentName(host string) string { return agentPrefix + host }
+
+// AgentHost returns the host of an agent.
+func AgentHost(name string) (host string, ok bool) { return strings.CutPrefix(name, agentPrefix) }
+
+// JoinerName returns the name of the agent of a host that joins a running job.
+func JoinerName(host string) string { return joinerPrefix + host }
+
+// JoinerHost returns the host of an agent that joins a running job.
+func JoinerHost(name string) (host string, ok bool) { return strings.CutPrefix(name, joinerPrefix) }
+
+const (
+	agentPrefix  = "agent "
+	joinerPrefix = "joiner "
+)
 
 // connectionTime is how long a connection may carry nothing in one direction before the kernel
 // ends it. The kernel may take slightly longer.

@@ -42,6 +42,8 @@ const (
 	KindLeave                   // A this host has to leave the job
 	KindFree                    // H text: empty if this host has left, and its agent ends; otherwise why it cannot leave
 	KindPlay                    // H the agent, which has reconnected to this head, sends all output of the process that the head lacks
+	KindJoin                    // A job.Host: this host is to join the running job; the first frame
+	KindRefused                 // H text: why it cannot
 )
 
 // Name identifies a process of an agent: the ID that it was started with, and its
@@ -82,7 +84,7 @@ func readFrame(r io.Reader) (f Frame, err error) {
 	}
 	n, rank, replica := binary.BigEndian.Uint32(h[:]), binary.BigEndian.Uint32(h[5:]), binary.BigEndian.Uint32(h[9:])
 	f.Kind = Kind(h[4])
-	if n > maxFrame || f.Kind < KindPlan || f.Kind > KindPlay || rank>>31 != 0 || replica>>31 != 0 {
+	if n > maxFrame || f.Kind < KindPlan || f.Kind > KindRefused || rank>>31 != 0 || replica>>31 != 0 {
 		return f, ErrFrame
 	}
 	f.Of = Name{job.Process{Rank: int(rank), Replica: int(replica)}, binary.BigEndian.Uint32(h[13:])}

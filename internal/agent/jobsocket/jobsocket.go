@@ -17,11 +17,11 @@ import (
 	"github.com/intrahpc/intra/internal/base/listen"
 )
 
-// askTime bounds the exchange of a question and its answer, at each end.
-const askTime = 10 * time.Second
+// AskTime bounds the exchange of a question and its answer, at each end.
+const AskTime = 10 * time.Second
 
 // maxQuestion bounds a question, in bytes.
-const maxQuestion = 256
+const maxQuestion = 64 << 10
 
 func prefix(uid int) string { return fmt.Sprintf("@intrarun/%d/", uid) }
 
@@ -59,7 +59,7 @@ func Serve(answer func(question string) string) (io.Closer, error) {
 
 func serve(c *net.UnixConn, answer func(string) string) {
 	defer c.Close()
-	if listen.Own(c) != nil || c.SetDeadline(time.Now().Add(askTime)) != nil {
+	if listen.Own(c) != nil || c.SetDeadline(time.Now().Add(AskTime)) != nil {
 		return
 	}
 	question, err := io.ReadAll(io.LimitReader(c, maxQuestion))
@@ -81,7 +81,7 @@ func Ask(pid int, question string) (string, error) {
 		return "", fmt.Errorf("ask process %d: %w", pid, err)
 	}
 	defer c.Close()
-	if err := c.SetDeadline(time.Now().Add(askTime)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(AskTime)); err != nil {
 		return "", fmt.Errorf("ask process %d: %w", pid, err)
 	}
 	if _, err = io.WriteString(c, question); err == nil {

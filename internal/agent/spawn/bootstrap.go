@@ -24,6 +24,10 @@ type Bootstrap struct {
 	// head was listening before the agent started, so in that case it must have ended.
 	Silence time.Duration `json:"-"`
 
+	// Join describes the host if it joins a running job; nil: it belongs to the job from the
+	// start.
+	Join *job.Host `json:"join,omitempty"`
+
 	// Below lists the hosts whose agents this one starts, directly or through
 	// others.
 	Below   []string `json:"below,omitempty"`

@@ -66,15 +66,22 @@ func FindIndexed(getenv func(string) string) (*Indexed, error) {
 	if _, port, err := net.SplitHostPort(x.Heads[0]); err != nil || port == "" {
 		return nil, fmt.Errorf("%s=%q: want NAME:PORT of the first host", EnvHead, x.Heads[0])
 	}
-	b, err := os.ReadFile(getenv(EnvSecret))
-	if err != nil {
+	if x.Secret, err = ReadSecret(getenv(EnvSecret)); err != nil {
 		return nil, fmt.Errorf("%s: %w", EnvSecret, err)
 	}
-	if len(b) < minSecret {
-		return nil, fmt.Errorf("%s: %s has %d bytes, want at least %d random ones", EnvSecret, getenv(EnvSecret), len(b), minSecret)
-	}
-	x.Secret = sha256.Sum256(b)
 	return x, nil
+}
+
+// ReadSecret makes the secret of a job from the bytes of a file.
+func ReadSecret(file string) (s job.Secret, err error) {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return s, err
+	}
+	if len(b) < minSecret {
+		return s, fmt.Errorf("%s has %d bytes, want at least %d random ones", file, len(b), minSecret)
+	}
+	return sha256.Sum256(b), nil
 }
 
 // Bootstrap returns the bootstrap of the agent of this host.

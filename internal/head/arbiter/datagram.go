@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/intrahpc/intra/internal/base/lease"
 	"github.com/intrahpc/intra/internal/job"
@@ -76,10 +77,11 @@ func (s *sealer) seal(message []byte) [][]byte {
 	return all
 }
 
-// opener opens the datagrams of all nodes and reassembles messages. It is not safe for
-// concurrent use.
+// opener opens the datagrams of all nodes and reassembles messages. One goroutine opens; any
+// may add nodes.
 type opener struct {
 	aead    cipher.AEAD
+	mu      sync.Mutex
 	senders map[ID]*sender
 }
 
@@ -107,6 +109,13 @@ func newOpener(aead cipher.AEAD, nodes []ID) *opener {
 	return o
 }
 
+// add makes the opener open the datagrams of one more node.
+func (o *opener) add(id ID) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.senders[id] = new(sender)
+}
+
 // open opens a datagram from the given sender. It returns the message that this datagram
 // completes, or nil. It does not keep b.
 func (o *opener) open(b []byte) (message []byte, from ID, err error) {
@@ -114,7 +123,9 @@ func (o *opener) open(b []byte) (message []byte, from ID, err error) {
 		return nil, 0, errDatagram
 	}
 	from = ID(binary.BigEndian.Uint32(b))
+	o.mu.Lock()
 	s := o.senders[from]
+	o.mu.Unlock()
 	if s == nil {
 		return nil, 0, errDatagram
 	}

@@ -59,6 +59,7 @@ type Config struct {
 	Roster []Peer
 	Secret job.Secret
 	Timing Timing
+	Guest  bool        // Self is not in the roster: its host joins the running job
 	Word   *lease.Word // lease of this host's processes; nil if the host has none
 	// Renewed, if not nil, is called with each new end of this host's lease. It is called with
 	// 0 when the lease is over forever. It must not block.
@@ -71,8 +72,9 @@ type Engine struct {
 	config    Config
 	node      *Node // only the loop uses it
 	conn      *net.UDPConn
-	addresses map[ID]netip.AddrPort
+	addresses map[ID]netip.AddrPort // only the loop uses it
 	sealer    *sealer
+	opener    *opener
 
 	received chan *Message
 	asked    chan func()
@@ -89,7 +91,13 @@ type Engine struct {
 // Start makes this process a node and takes over the socket. Every node of the roster calls
 // Start with the same roster, secret and timing.
 func Start(s *Socket, c Config) (*Engine, error) {
-	node, err := NewNode(c.Self, c.Roster, c.Timing, lease.Now())
+	var node *Node
+	var err error
+	if c.Guest {
+		node, err = NewGuest(Peer{ID: c.Self}, c.Roster, c.Timing, lease.Now())
+	} else {
+		node, err = NewNode(c.Self, c.Roster, c.Timing, lease.Now())
+	}
 	if err != nil {
 		return nil, fmt.Errorf("start the arbiter: %w", err)
 	}
@@ -109,14 +117,9 @@ func Start(s *Socket, c Config) (*Engine, error) {
 		if p.ID == c.Self {
 			continue
 		}
-		a, err := net.ResolveUDPAddr("udp", p.Address)
-		if err == nil && (a == nil || a.Port == 0 || len(a.IP) == 0) {
-			err = fmt.Errorf("%q is not host:port", p.Address)
+		if e.addresses[p.ID], err = resolve(p); err != nil {
+			return nil, fmt.Errorf("start the arbiter: %w", err)
 		}
-		if err != nil {
-			return nil, fmt.Errorf("start the arbiter: the address of node %d on %s: %w", p.ID, p.Host, err)
-		}
-		e.addresses[p.ID] = a.AddrPort()
 	}
 	var others []ID
 	for _, p := range c.Roster {
@@ -124,13 +127,26 @@ func Start(s *Socket, c Config) (*Engine, error) {
 			others = append(others, p.ID)
 		}
 	}
-	e.done.Go(func() { e.read(newOpener(aead, others)) })
+	e.opener = newOpener(aead, others)
+	e.done.Go(e.read)
 	e.done.Go(e.loop)
 	return e, nil
 }
 
+// resolve returns the address of the socket of a node.
+func resolve(p Peer) (at netip.AddrPort, err error) {
+	a, err := net.ResolveUDPAddr("udp", p.Address)
+	if err == nil && (a == nil || a.Port == 0 || len(a.IP) == 0) {
+		err = fmt.Errorf("%q is not host:port", p.Address)
+	}
+	if err != nil {
+		return at, fmt.Errorf("the address of node %d on %s: %w", p.ID, p.Host, err)
+	}
+	return a.AddrPort(), nil
+}
+
 // read receives datagrams until the socket is closed.
-func (e *Engine) read(o *opener) {
+func (e *Engine) read() {
 	buf := make([]byte, 64<<10)
 	for {
 		n, _, err := e.conn.ReadFromUDPAddrPort(buf)
@@ -140,7 +156,7 @@ func (e *Engine) read(o *opener) {
 		if err != nil { // an ICMP message about a peer; its silence is noticed anyway
 			continue
 		}
-		b, from, err := o.open(buf[:n])
+		b, from, err := e.opener.open(buf[:n])
 		if err != nil || b == nil {
 			continue // from a stranger, a repetition, or a part of a message
 		}
@@ -190,6 +206,8 @@ func (e *Engine) do(actions []Action) {
 			e.send(a)
 		case Lease:
 			e.publish(a.Until)
+		case Meet:
+			e.meet(a.Peer)
 		default:
 			news = append(news, a)
 		}
@@ -201,6 +219,17 @@ func (e *Engine) do(actions []Action) {
 	e.events = append(e.events, news...)
 	e.mu.Unlock()
 	e.some.Broadcast()
+}
+
+// meet makes a node reachable that has joined the running job. Its address is a number.
+func (e *Engine) meet(p Peer) {
+	at, err := resolve(p)
+	if err != nil {
+		e.do([]Action{Broken{err}})
+		return
+	}
+	e.addresses[p.ID] = at
+	e.opener.add(p.ID)
 }
 
 func (e *Engine) publish(until time.Duration) {
@@ -270,6 +299,11 @@ func (e *Engine) Propose(entry decision.Entry) error {
 		}
 	})
 	return errors.Join(closed, err)
+}
+
+// Admit makes a node known that has joined the running job.
+func (e *Engine) Admit(p Peer) {
+	_ = e.ask(func() { e.do(e.node.Admit(p, lease.Now())) }) // a closed engine admits no node
 }
 
 // Leads reports whether this node may act as the head right now.

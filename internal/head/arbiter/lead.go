@@ -138,7 +138,7 @@ func (n *Node) judge(now time.Duration) {
 			continue
 		}
 		own, _ := n.observer.Sighting(id, now)
-		if n.peers[id].seq == 0 && now < n.began+n.timing.Join {
+		if n.peers[id].seq == 0 && now < n.peers[id].due {
 			continue
 		}
 		if !own.Suspect() {

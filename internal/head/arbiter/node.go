@@ -65,6 +65,7 @@ type peer struct {
 	echo       uint64        // the highest own beat that the peer has received
 	echoDirect uint64        // the highest own beat that the peer has received without a detour
 	direct     time.Duration // when this node learnt that
+	due        time.Duration // until its first beat it is not declared lost before that time
 	promised   uint64        // the highest own beat, as the head, for which the peer has promised
 	since      time.Duration // when this node sent that beat
 	epoch      uint64        // number of verdicts that the peer knows
@@ -120,6 +121,9 @@ type (
 	}
 	// Lease reports that processes of this host may act until Until.
 	Lease struct{ Until time.Duration }
+	// Meet: a node has joined the running job. The driver has to be able to send to it, and to
+	// receive from it, before it carries out the next action.
+	Meet struct{ Peer }
 	// Suspected reports that the head has begun to suspect a node.
 	Suspected struct{ Evidence detect.Evidence }
 	// Fence reports that the processes of this host must be killed. The node no longer takes
@@ -138,6 +142,7 @@ func (Deciders) action()  {}
 func (Verdict) action()   {}
 func (Handled) action()   {}
 func (Lease) action()     {}
+func (Meet) action()      {}
 func (Suspected) action() {}
 func (Fence) action()     {}
 func (Broken) action()    {}
@@ -150,22 +155,27 @@ func NewNode(self ID, roster []Peer, timing Timing, now time.Duration) (*Node, e
 	if !slices.ContainsFunc(roster, func(p Peer) bool { return p.ID == self }) {
 		return nil, fmt.Errorf("%w: node %d is not in it", ErrRoster, self)
 	}
+	n := newNode(self, roster, timing, now)
+	n.greet(now)
+	if n.isMember(self) {
+		var err error
+		if n.log, err = newReplica(self, n.first); err != nil {
+			return nil, err
+		}
+	}
+	return n, nil
+}
+
+// newNode returns a node that exchanges beats with no other one yet.
+func newNode(self ID, roster []Peer, timing Timing, now time.Duration) *Node {
 	members, _ := Plan(roster)
-	n := &Node{
+	return &Node{
 		ring: newRing(roster, members), self: self, roster: roster, first: members, timing: timing,
 		observer: detect.NewObserver(timing.Detect, now),
 		peers:    make(map[ID]*peer),
 		began:    now,
 		held:     now,
 	}
-	n.greet(now)
-	if n.isMember(self) {
-		var err error
-		if n.log, err = newReplica(self, members); err != nil {
-			return nil, err
-		}
-	}
-	return n, nil
 }
 
 // State returns the state of all decisions that this member knows. It returns nil at a node
@@ -377,6 +387,7 @@ func (n *Node) drain(now time.Duration) {
 		n.announce()
 	})
 	n.announce() // a snapshot may contain verdicts
+	n.admitHosts(now)
 	n.date(now)
 	n.applyMembership(n.log.state.Changes, n.log.state.Members, now)
 	for _, p := range n.order {

@@ -150,9 +150,7 @@ func (n *Node) applyMembership(changes uint64, members []ID, now time.Duration) 
 func (n *Node) greet(now time.Duration) {
 	for _, p := range n.roster {
 		if n.peers[p.ID] == nil && n.meet(n.self, p.ID) {
-			n.order = append(n.order, p.ID)
-			n.peers[p.ID] = &peer{direct: now, sightings: make(map[ID]report)}
-			n.observer.Watch(p.ID, now)
+			n.know(p.ID, now, n.began+n.timing.Join)
 		}
 	}
 }

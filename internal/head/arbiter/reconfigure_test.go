@@ -106,6 +106,9 @@ func oneByOne(seed uint64, sabotage func(*cluster)) (*cluster, error) {
 	if c.rng.IntN(2) == 0 {
 		c.loss = 0.2 * c.rng.Float64()
 	}
+	for range seed % 3 {
+		c.join(700 * ms)
+	}
 	c.work(time.Minute)
 	left := slices.Clone(c.ids)
 	for end := 2 * time.Second; ; {

@@ -70,12 +70,14 @@ func Plan(roster []Peer) (members []ID, text string) {
 const neighbours = 1
 
 // ring determines which nodes exchange beats. Members and former members exchange beats with
-// all nodes, other nodes with those and with their neighbours.
+// all nodes, other nodes with those and with their neighbours,
+// guests with members.
 type ring struct {
 	size    int
 	place   map[ID]int
 	members []ID
 	former  []ID
+	guests  []ID // nodes that have joined the running job, in no place of the ring
 }
 
 func newRing(roster []Peer, members []ID) *ring {
@@ -102,6 +104,9 @@ func (r *ring) setMembers(members []ID) {
 
 // meet reports whether two nodes exchange beats, and so watch each other.
 func (r *ring) meet(a, b ID) bool {
+	if r.isGuest(a) || r.isGuest(b) {
+		return r.isMember(a) || r.isMember(b)
+	}
 	i, ok1 := r.place[a]
 	j, ok2 := r.place[b]
 	if !ok1 || !ok2 || a == b {

@@ -30,6 +30,9 @@ func schedule(seed uint64, sabotage func(*cluster)) (*cluster, error) {
 	if c.rng.IntN(2) == 0 {
 		c.loss = 0.2 * c.rng.Float64()
 	}
+	if c.rng.IntN(2) == 0 {
+		c.join(600*ms + time.Duration(c.rng.Int64N(int64(500*ms)))) // it answers before the fault
+	}
 	const end = 16 * time.Second
 	c.work(end - 3*time.Second)
 	at := 2*time.Second + time.Duration(c.rng.Int64N(int64(time.Second)))

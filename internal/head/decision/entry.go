@@ -23,17 +23,20 @@ const (
 	// process was started, by which its agent knows it. For a Spare, which has no slot yet,
 	// Process is its ID. A process that Relieves takes over from the live process of the slot
 	// at a cut, and has no slot before that.
-	Born      Kind = "born"
-	Spawned   Kind = "spawned"   // Process, Incarnation, PID: its agent has started it
-	Started   Kind = "started"   // all processes have joined
-	Died      Kind = "died"      // Process, Incarnation, Cause, Text
-	Withdrawn Kind = "withdrawn" // Process, Incarnation, Text: the process could not be started, or was dismissed
-	Lost      Kind = "lost"      // Node, Text, Testimonies: the node is lost with all its processes
-	Finished  Kind = "finished"  // Process, Incarnation, Generation: run returned nil
-	Drained   Kind = "drained"   // Process, Incarnation, Generation: every message that the process sent has been received
-	Left      Kind = "left"      // Node, or Process and Incarnation; Text, Until: the host or process is to leave the job, for that reason, by that time
-	Fired     Kind = "fired"     // Index, Process, Incarnation: a scheduled kill happens
-	Injected  Kind = "injected"  // Process, Incarnation: victim of the next failure of the random schedule; Incarnation 0: no process lived
+	Born Kind = "born"
+	// Vacant: the slot of Process has no process at the start, since no host has room for it.
+	Vacant     Kind = "vacant"
+	Spawned    Kind = "spawned"     // Process, Incarnation, PID: its agent has started it
+	Started    Kind = "started"     // all processes have joined
+	Died       Kind = "died"        // Process, Incarnation, Cause, Text
+	Withdrawn  Kind = "withdrawn"   // Process, Incarnation, Text: the process could not be started, or was dismissed
+	Lost       Kind = "lost"        // Node, Text, Testimonies: the node is lost with all its processes
+	Finished   Kind = "finished"    // Process, Incarnation, Generation: run returned nil
+	Drained    Kind = "drained"     // Process, Incarnation, Generation: every message that the process sent has been received
+	HostJoined Kind = "host joined" // Host: it has joined the running job, and processes may run there
+	Left       Kind = "left"        // Node, or Process and Incarnation; Text, Until: the host or process is to leave the job, for that reason, by that time
+	Fired      Kind = "fired"       // Index, Process, Incarnation: a scheduled kill happens
+	Injected   Kind = "injected"    // Process, Incarnation: victim of the next failure of the random schedule; Incarnation 0: no process lived
 
 	Recovery Kind = "recovery" // Recovery; for a rollback also Ranks, the lost ranks, and Since, when the first of them was lost
 
@@ -69,6 +72,7 @@ type Entry struct {
 	Text        string        `json:"text,omitempty"`
 	Index       int           `json:"index,omitempty"`
 
+	Host        *Host                   `json:"host,omitempty"`
 	Testimonies []detect.Testimony      `json:"testimonies,omitempty"`
 	Recovery    *recovery.Decision      `json:"recovery,omitempty"`
 	Ranks       []int                   `json:"ranks,omitempty"`
@@ -104,6 +108,8 @@ func (e *Entry) check() error {
 		ok = e.Node != 0
 	case Died:
 		ok = e.Cause != "" && e.Incarnation != 0
+	case HostJoined:
+		ok = e.Host != nil && e.Host.Node != 0 && e.Host.Name != "" && e.Host.Slots > 0
 	case Left:
 		ok = (e.Node != 0) != (e.Incarnation != 0)
 	case Spawned, Withdrawn, Finished, Drained:
@@ -122,7 +128,7 @@ func (e *Entry) check() error {
 		ok = e.Abandoned != nil
 	case Part:
 		ok = len(e.Value) > 0
-	case Started, Injected, Decided, Released:
+	case Started, Vacant, Injected, Decided, Released:
 	default:
 		ok = false
 	}

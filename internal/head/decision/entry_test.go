@@ -14,7 +14,7 @@ import (
 func TestEntryIsChecked(t *testing.T) {
 	for _, e := range []Entry{{}, {Kind: "x"}, {Kind: Born, Node: 2}, {Kind: Born, Incarnation: 1}, {Kind: Lost}, {Kind: Added}, {Kind: Removed},
 		{Kind: Died, Incarnation: 1}, {Kind: Died, Cause: job.CauseExit}, {Kind: Spawned}, {Kind: Withdrawn}, {Kind: Finished}, {Kind: Drained},
-		{Kind: Fired, Index: -1, Incarnation: 1}, {Kind: Fired}, {Kind: Opened}, {Kind: SetWhole}, {Kind: SetDone}, {Kind: SetAbandoned}, {Kind: Part},
+		{Kind: HostJoined}, {Kind: HostJoined, Host: &Host{Node: 2, Name: "h"}}, {Kind: Fired, Index: -1, Incarnation: 1}, {Kind: Fired}, {Kind: Opened}, {Kind: SetWhole}, {Kind: SetDone}, {Kind: SetAbandoned}, {Kind: Part},
 		{Kind: Decided, Text: strings.Repeat("v", MaxEntry)}} {
 		_, err := e.Encode()
 		require.ErrorIs(t, err, ErrEntry, "%+v", e.Kind)

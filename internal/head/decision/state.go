@@ -74,6 +74,7 @@ type State struct {
 	Spares     map[job.Process]Place `json:"spares"` // by ID; Dead: the spare has ended, or has a slot
 	Former     []Predecessor         `json:"former,omitempty"`
 	Reliefs    map[job.Process]Place `json:"reliefs,omitempty"` // processes that are to take over from the live ones in their slots
+	Hosts      []Host                `json:"hosts,omitempty"`   // that have joined the running job, in order
 	Leaving    []Leave               `json:"leaving,omitempty"` // in the order of the requests
 	Through    map[int]bool          `json:"through"`           // ranks in which the program has returned in a replica
 	Drained    map[int]bool          `json:"drained"`           // ranks in Through whose messages have all been received
@@ -149,6 +150,8 @@ func (s *State) apply(e Entry) []job.Verdict {
 	switch e.Kind {
 	case Born:
 		return s.bear(e)
+	case Vacant:
+		return s.vacate(e)
 	case Spawned:
 		if p, ok := s.Places[e.Process]; ok && p.Incarnation == e.Incarnation {
 			p.PID = e.PID
@@ -181,6 +184,8 @@ func (s *State) apply(e Entry) []job.Verdict {
 			s.Recovery.Drained(e.Process, e.Incarnation, e.Generation)
 			s.Drained[e.Process.Rank] = true
 		}
+	case HostJoined:
+		s.joinHost(e)
 	case Left:
 		s.leave(e)
 	case Fired:
@@ -253,6 +258,17 @@ func (s *State) bear(e Entry) []job.Verdict {
 		return []job.Verdict{s.die(e.Process, Entry{Kind: Died, At: e.At, Cause: job.CauseExit, Text: "the spare process has ended"})}
 	}
 	return nil
+}
+
+// vacate records that a slot has no process at the start. To all others that is the same as a
+// process that has died before its first message.
+func (s *State) vacate(e Entry) []job.Verdict {
+	if _, taken := s.Places[e.Process]; taken {
+		return nil
+	}
+	s.Places[e.Process] = Place{Incarnation: 1, ID: e.Process, Status: Dead}
+	s.Recovery.Vacant(e.Process)
+	return []job.Verdict{s.verdict(e.Process, 1, Entry{Kind: Withdrawn, At: e.At, Cause: job.CauseExit, Text: "it was not started: no host had room for it"})}
 }
 
 // end declares one process dead.

@@ -10,11 +10,14 @@ import (
 
 // Recovery is the record of replacements, backups and rollbacks.
 type Recovery struct {
-	Spares       int           `json:"spares"`           // number of spares, from -spares
-	Replacements []Replacement `json:"replacements"`     // processes that replaced dead ones
-	Drains       []Drain       `json:"drains"`           // hosts and processes that were to leave on notice
-	Backup       *Backups      `json:"backup,omitempty"` // copies of states in memory, with -backup
-	Rollbacks    []Rollback    `json:"rollbacks"`        // rollbacks to a backup
+	Spares       int           `json:"spares"`       // number of spares, from -spares
+	Replacements []Replacement `json:"replacements"` // processes that replaced dead ones
+	Drains       []Drain       `json:"drains"`       // hosts and processes that were to leave on notice
+	Joins        []Join        `json:"joins"`        // hosts that joined the running job
+	// each change of the number of replicas of a rank
+	Degrees   []DegreeChange `json:"degrees_over_time"`
+	Backup    *Backups       `json:"backup,omitempty"` // copies of states in memory, with -backup
+	Rollbacks []Rollback     `json:"rollbacks"`        // rollbacks to a backup
 }
 
 // Replacement is a process that replaced a dead one.
@@ -39,6 +42,20 @@ type Drain struct {
 	Bytes   int64        `json:"bytes"`             // size of the states that have moved
 	Stall   float64      `json:"stall_ms"`          // how long the program was stopped for the moves, from the arrival of the last process in the cut, in milliseconds
 	Seconds float64      `json:"seconds"`           // time from the notice until no process was left; 0 if some were left
+}
+
+// DegreeChange is a change of the number of replicas of a rank.
+type DegreeChange struct {
+	At      float64     `json:"at_seconds"` // when it was
+	Process job.Process `json:"process"`    // the process that has joined or died
+	Degree  int         `json:"degree"`     // the number of replicas of its rank from then on
+}
+
+// Join is a host that joined the running job.
+type Join struct {
+	Host  string  `json:"host"`       // its name
+	Slots int     `json:"slots"`      // the number of processes that it has room for
+	At    float64 `json:"at_seconds"` // when it joined
 }
 
 // Backups is a summary of the copies of states in memory.

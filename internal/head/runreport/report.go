@@ -20,27 +20,28 @@ type Report struct {
 	// version of this format. It changes when a field changes its meaning or is removed; new
 	// fields may be added
 	Version     int         `json:"version"`
-	ExitCode    int         `json:"exit_code"`            // exit code of intrarun
-	Error       string      `json:"error"`                // why the job ended, empty if every rank finished
-	Ranks       int         `json:"ranks"`                // number of ranks
-	Degrees     []int       `json:"degrees"`              // replicas of each rank
-	Link        string      `json:"link"`                 // kind of link within a host: shm, unix or tcp; mpi with -mpi and without -link
-	MPI         *MPI        `json:"mpi,omitempty"`        // the MPI library, with -mpi
-	Limit       float64     `json:"limit,omitempty"`      // bandwidth of a link in bytes per second, from -limit
-	Threads     int         `json:"threads"`              // workers of each process
-	Direct      []int       `json:"direct,omitempty"`     // ranks whose replicas can store into each other's arrays, because they began on one host
-	WallSeconds float64     `json:"wall_seconds"`         // time from when all processes had joined to the end
-	IntraTag    bool        `json:"intra_tag"`            // whether the program was built with the tag intra, so that sections are shared
-	Joined      time.Time   `json:"joined,omitzero"`      // when all processes had joined, by the clock of the head's host
-	Failures    []Failure   `json:"failures"`             // the verdicts, in order
-	Kills       []Kill      `json:"kills"`                // kills of -kill
-	SDC         *Corruption `json:"sdc,omitempty"`        // findings of -sdc
-	Diverge     *Diverge    `json:"diverge,omitempty"`    // findings of the comparison of states (-diverge)
-	Flips       []Flip      `json:"flips,omitempty"`      // faults of -fault flip and -fault defect
-	Counters    []Counter   `json:"counters,omitempty"`   // how the events of -counters were counted
-	Weibull     *Weibull    `json:"weibull,omitempty"`    // the schedule and the kills of -fault weibull
-	Checkpoint  *Checkpoint `json:"checkpoint,omitempty"` // files that were written
-	Restart     *Restart    `json:"restart,omitempty"`    // files that the job began with
+	ExitCode    int         `json:"exit_code"`             // exit code of intrarun
+	Error       string      `json:"error"`                 // why the job ended, empty if every rank finished
+	Ranks       int         `json:"ranks"`                 // number of ranks
+	Degrees     []int       `json:"degrees"`               // replicas of each rank at the start
+	Most        []int       `json:"max_degrees,omitempty"` // the most replicas that each rank may have, if they differ from degrees (-r MIN..MAX)
+	Link        string      `json:"link"`                  // kind of link within a host: shm, unix or tcp; mpi with -mpi and without -link
+	MPI         *MPI        `json:"mpi,omitempty"`         // the MPI library, with -mpi
+	Limit       float64     `json:"limit,omitempty"`       // bandwidth of a link in bytes per second, from -limit
+	Threads     int         `json:"threads"`               // workers of each process
+	Direct      []int       `json:"direct,omitempty"`      // ranks whose replicas can store into each other's arrays, because they began on one host
+	WallSeconds float64     `json:"wall_seconds"`          // time from when all processes had joined to the end
+	IntraTag    bool        `json:"intra_tag"`             // whether the program was built with the tag intra, so that sections are shared
+	Joined      time.Time   `json:"joined,omitzero"`       // when all processes had joined, by the clock of the head's host
+	Failures    []Failure   `json:"failures"`              // the verdicts, in order
+	Kills       []Kill      `json:"kills"`                 // kills of -kill
+	SDC         *Corruption `json:"sdc,omitempty"`         // findings of -sdc
+	Diverge     *Diverge    `json:"diverge,omitempty"`     // findings of the comparison of states (-diverge)
+	Flips       []Flip      `json:"flips,omitempty"`       // faults of -fault flip and -fault defect
+	Counters    []Counter   `json:"counters,omitempty"`    // how the events of -counters were counted
+	Weibull     *Weibull    `json:"weibull,omitempty"`     // the schedule and the kills of -fault weibull
+	Checkpoint  *Checkpoint `json:"checkpoint,omitempty"`  // files that were written
+	Restart     *Restart    `json:"restart,omitempty"`     // files that the job began with
 	Recovery
 	Counts              // sums over all processes
 	Processes []Process `json:"processes"` // each process and its end
@@ -95,9 +96,17 @@ func (r *Report) Add(p Process, s job.Stats) {
 	r.Processes = append(r.Processes, p)
 	for name, t := range s.TaskTypes {
 		all := r.TaskTypes[name]
-		all.add(t, r.Degrees[p.Process.Rank])
+		all.add(t, r.Slots()[p.Process.Rank])
 		r.TaskTypes[name] = all
 	}
+}
+
+// Slots returns the number of slots of each rank: the most replicas that it may have.
+func (r *Report) Slots() []int {
+	if r.Most != nil {
+		return r.Most
+	}
+	return r.Degrees
 }
 
 // Write writes the report to a file, as indented JSON.

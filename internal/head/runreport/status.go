@@ -25,6 +25,7 @@ type Status struct {
 	Progress  Progress        `json:"-"`
 	Outlook   Outlook         `json:"outlook"`
 	Page      string          `json:"page,omitempty"` // the address of the live page
+	Join      string          `json:"join,omitempty"` // the command that makes another host join the job
 	Processes []ProcessStatus `json:"processes"`
 }
 
@@ -78,6 +79,9 @@ func (s *Status) String() string {
 	}
 	if s.Page != "" {
 		fmt.Fprintf(&b, "  live page: %s\n", s.Page)
+	}
+	if s.Join != "" {
+		fmt.Fprintf(&b, "  another host joins by: %s\n", s.Join)
 	}
 	name, host := 0, 0
 	hosts := make(map[string]bool)

@@ -101,7 +101,7 @@ func (m *Model) Take(s *runreport.Status, r *runreport.Report) {
 
 // End records the end of the job and of each process.
 func (m *Model) End(r *runreport.Report) {
-	at := numbered(r.Degrees)
+	at := numbered(r.Slots())
 	f := &m.Frame
 	if f.States == "" { // the job ended before the first update
 		f.States, f.Rates = strings.Repeat(string(absent), len(at)), make([]int64, len(at))

@@ -1,0 +1,96 @@
+package head
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/internal/base/detect"
+	"github.com/intrahpc/intra/internal/head/decision"
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// arrive makes a host ready to join the job. It may be lost before that is decided.
+func (w *world) arrive() {
+	a := &agent{w: w, node: FirstHead + 1 + detect.ID(len(w.agents)), absent: true, lost: true, doomed: w.random.IntN(4) == 0}
+	w.agents = append(w.agents, a)
+	w.seen["a host is ready to join"]++
+	w.step(HostArrives{w.newcomer(a)})
+}
+
+// turnAway loses the hosts that have waited for a head that is lost. Those whose joining is
+// kept are declared lost.
+func (w *world) turnAway() {
+	for _, a := range w.agents {
+		if !a.absent {
+			continue
+		}
+		a.absent = false
+		w.seen["a head is lost while a host joins"]++
+		if w.kept(a) {
+			w.seen["a head is lost after a host has joined"]++
+			w.losing = append(w.losing, a.node)
+		}
+	}
+}
+
+// kept reports whether it is kept that a host has joined.
+func (w *world) kept(a *agent) bool {
+	return slices.ContainsFunc(w.state.Hosts, func(h decision.Host) bool { return h.Node == a.node })
+}
+
+func (w *world) newcomer(a *agent) decision.Host {
+	return decision.Host{Node: a.node, Name: fmt.Sprint("h", a.node-FirstHead), Slots: 2, Listen: "host", Beats: "host:1"}
+}
+
+// admit makes a host a part of the job.
+func (w *world) admit(a *agent) {
+	if !a.absent {
+		w.failf("host %d joins twice", a.node)
+	}
+	a.absent, a.lost = false, false
+	if a.doomed {
+		w.seen["a host joins and is lost at once"]++
+		w.loseHost(a)
+	}
+}
+
+// checkNewcomers counts what happens on hosts that have joined.
+func (w *world) checkNewcomers(v *decision.Place, relieves bool) {
+	switch joined := int(v.Node-FirstHead) > w.spec.nodes; {
+	case joined && relieves:
+		w.seen["a process moves to a host that has joined"]++
+	case joined:
+		w.seen["a process is replaced on a host that has joined"]++
+	}
+}
+
+// A host joins by name once, if the job can use it.
+func TestWhichHostsJoin(t *testing.T) {
+	newHead := func(replace bool) *Head {
+		h := New(Config{Degrees: []int{1}, Nodes: []Node{{ID: 2, Name: "h1", Slots: 1}}, Of: map[job.Process]detect.ID{{}: 2}, Replace: replace, Self: FirstHead})
+		for _, a := range h.Step(Begin{}, 0) {
+			if p, ok := a.(Propose); ok {
+				h.Step(Committed{p.Entry}, 0)
+			}
+		}
+		return h
+	}
+	require.ErrorContains(t, newHead(false).MayJoin("h2"), "-replace allows that")
+	h := newHead(true)
+	require.ErrorContains(t, h.MayJoin("h1"), "has a host h1 already")
+	require.NoError(t, h.MayJoin("h2"))
+	acts := h.Step(HostArrives{decision.Host{Node: 3, Name: "h2", Slots: 2, Listen: "10.0.0.2", Beats: "10.0.0.2:7"}}, time.Second)
+	require.Len(t, acts, 1)
+	require.ErrorContains(t, h.MayJoin("h2"), "has a host h2 already", "it is being decided")
+	kept := acts[0].(Propose).Entry
+	acts = h.Step(Committed{kept}, time.Second)
+	require.Contains(t, acts, Admit{*kept.Host})
+	require.Equal(t, "10.0.0.2:0", h.Hosts()[1].Listen)
+	require.Len(t, h.Summary().Recovery.Joins, 1)
+	h.Step(Committed{decision.Entry{Kind: decision.Lost, Node: 3, Text: "silent"}}, 2*time.Second)
+	require.NoError(t, h.MayJoin("h2"), "it comes back under its name")
+}

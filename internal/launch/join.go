@@ -1,0 +1,153 @@
+package launch
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/intrahpc/intra/internal/agent/agentd"
+	"github.com/intrahpc/intra/internal/agent/agentwire"
+	"github.com/intrahpc/intra/internal/agent/spawn"
+	"github.com/intrahpc/intra/internal/head"
+	"github.com/intrahpc/intra/internal/head/arbiter"
+	"github.com/intrahpc/intra/internal/head/decision"
+	"github.com/intrahpc/intra/internal/job"
+)
+
+// A host joins the running job in three steps. Its agent connects, describes the host, and
+// gets ready like those of the start (welcome). The head has it decided that the host joins
+// (enter). Then the agent becomes a node of the arbiter, and processes may run there (admit).
+// If the head is lost in between, the agent ends, and a successor that knows the decision
+// counts the host as lost.
+
+// welcome prepares the agent of a host that is to join.
+func (w *hosts) welcome(a *agents, c net.Conn, name string) {
+	m := agentwire.NewConn(c)
+	c.SetDeadline(time.Now().Add(agentd.PrepareTime))
+	host := new(job.Host)
+	f, err := m.Read()
+	if err != nil || f.Kind != agentwire.KindJoin || f.Decode(host) != nil || host.Slots < 1 {
+		m.Close() // a connection that the agent does not use
+		return
+	}
+	host.Name = name
+	if w.ask(func() error { return w.mayEnter(m, host) }) != nil {
+		return
+	}
+	r, err := a.outfit(m, host, a.plan(nil, 0), func(spawn.News) {})
+	if err != nil {
+		_ = w.ask(func() error { w.warnf("host %s cannot join the job: %v", host.Name, err); return nil })
+		return
+	}
+	if w.ask(func() error { return w.enter(r) }) != nil {
+		m.Close()
+	}
+}
+
+// ask has the goroutine of the head run f, and returns its error, or an error if the head has
+// ended.
+func (w *hosts) ask(f func() error) error {
+	answer := make(chan error, 1)
+	select {
+	case w.posts <- func() { answer <- f() }:
+		return <-answer
+	case <-w.done:
+		return context.Canceled
+	}
+}
+
+// mayEnter refuses a host that the job cannot use.
+func (w *hosts) mayEnter(m *agentwire.Conn, host *job.Host) error {
+	err := w.head.MayJoin(host.Name)
+	if err != nil {
+		m.Send(agentwire.KindRefused, agentwire.Name{}, []byte(err.Error()))
+		go func() { m.Finish(); m.Close() }()
+	}
+	return err
+}
+
+// enter has it decided that a host joins whose agent is ready.
+func (w *hosts) enter(r *remote) error {
+	if err := w.mayEnter(r.conn, r.host); err != nil {
+		return err
+	}
+	id := agentOf(len(w.remote))
+	w.remote = append(w.remote, r)
+	w.step(head.HostArrives{Host: decision.Host{Node: id, Name: r.host.Name, Slots: r.host.Slots, Rack: r.host.Rack,
+		Listen: r.listen, Beats: net.JoinHostPort(address(r.conn.RemoteAddr()), strconv.Itoa(r.port))}})
+	return nil
+}
+
+// admit makes a host a part of the job, once that is decided.
+func (w *hosts) admit(h decision.Host) {
+	r := w.remote[h.Node-agentd.FirstAgent]
+	w.agents.add(h.Node, r)
+	w.engine.Admit(arbiter.Peer{ID: h.Node, Host: h.Name, Address: h.Beats})
+	r.serve(&reporter{w.driver, h.Node}, func() time.Duration { return w.engine.Silent(h.Node) })
+	r.conn.SendJSON(agentwire.KindRoster, agentwire.Name{}, w.nodeConfig(r, h.Node, true))
+	w.arrived(h.Name, nil)
+}
+
+// nodeConfig returns what an agent needs to become a node of the arbiter. The head may have a
+// different address for each agent.
+func (w *hosts) nodeConfig(r *remote, id arbiter.ID, guest bool) agentd.NodeConfig {
+	theirs := slices.Clone(w.roster)
+	theirs[0].Address = net.JoinHostPort(address(r.conn.LocalAddr()), w.port)
+	return agentd.NodeConfig{Self: id, Roster: theirs, Takeover: w.info, Rarer: w.rarer, Guest: guest}
+}
+
+// joinCommand returns the command that makes another host join the job, "" if none can.
+func (c *Config) joinCommand(secret string, addresses []string) string {
+	if secret == "" || !c.Replace {
+		return ""
+	}
+	tls := ""
+	if c.TLS {
+		tls = " -tls"
+	}
+	return fmt.Sprintf("%s=%s intrarun join%s %s", spawn.EnvSecret, secret, tls, strings.Join(addresses, " "))
+}
+
+// secret returns the secret of the job, and a file from which hosts that join make it, "" if
+// none may. Without a file that the user names, it is one in memory that ends with this process.
+func (c *Config) secret() (s job.Secret, file string, err error) {
+	file = os.Getenv(spawn.EnvSecret)
+	switch {
+	case c.Indexed != nil && c.Indexed.Spare(): // it comes from a launcher
+		return c.Indexed.Secret, "", nil
+	case c.Indexed != nil:
+		return c.Indexed.Secret, file, nil
+	case file != "":
+		if s, err = spawn.ReadSecret(file); err != nil {
+			err = fmt.Errorf("%s: %w", spawn.EnvSecret, err)
+		}
+		return s, file, err
+	case !c.Replace:
+		return job.NewSecret(), "", nil
+	}
+	fd, err := unix.MemfdCreate("intra secret", unix.MFD_CLOEXEC)
+	if err == nil {
+		random := job.NewSecret()
+		_, err = unix.Write(fd, random[:])
+		file = fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), fd)
+	}
+	if err == nil {
+		s, err = spawn.ReadSecret(file)
+	}
+	if err != nil {
+		err = fmt.Errorf("keep the secret of the job for hosts that join it: %w", err)
+	}
+	return s, file, err
+}
+
+// Join runs the agent of this host, which joins a running job. joined is called when it has.
+func Join(ctx context.Context, b *spawn.Bootstrap, command []string, leave <-chan os.Signal, joined func()) error {
+	return agentd.ServeJob(ctx, b, agentd.Config{Watchdog: command, Leave: leave, Joined: joined, Takeover: takeOver})
+}
