@@ -124,7 +124,7 @@ func (p *Process) Tasks() int { return tasks }
 func (p *Process) alone() bool { return p.local() || p.engine.Serial() }
 
 // local reports whether sections concern only this process, and are not counted.
-func (p *Process) local() bool { return p == nil || p.engine == nil || p.resuming() }
+func (p *Process) local() bool { return p == nil || p.engine == nil || p.run.Alone() }
 
 // runAlone runs task i of s at its launch.
 func (p *Process) runAlone(s *engine.Section, i int) {

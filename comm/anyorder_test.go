@@ -34,11 +34,11 @@ func runCourse(job sdrtest.Job, seed uint64, iterations int) (map[*sdrtest.Proce
 	return saw, res, err
 }
 
-// checkAnyOrder runs a course in the random job of a trial. It checks that all replicas of
+// checkAnyOrder runs a course in a random job. All replicas of a rank carry out the same
 // a rank carry out the same decisions. The oracle is the program without replicas: with the
 // same decisions, it must observe and send the same. decided counts these decisions.
-func checkAnyOrder(seed uint64, decided *atomic.Int64) (*sdrtest.Result, error) {
-	t := newTrial(seed)
+func (t trial) checkAnyOrder(decided *atomic.Int64) (*sdrtest.Result, error) {
+	seed := t.job.Seed
 	t.job.Ordered, t.job.Record = true, true
 	for k := range t.job.Lag { // a replica that lags behind repeats all polls of the other replicas
 		t.job.Lag[k] = min(t.job.Lag[k], 8)
@@ -77,7 +77,7 @@ func checkAnyOrder(seed uint64, decided *atomic.Int64) (*sdrtest.Result, error) 
 
 func TestAnyOrder(t *testing.T) {
 	var decided atomic.Int64
-	n := runTrials(t, func(seed uint64) (*sdrtest.Result, error) { return checkAnyOrder(seed, &decided) })
+	n := runTrials(t, func(seed uint64) (*sdrtest.Result, error) { return newTrial(seed).checkAnyOrder(&decided) })
 	require.GreaterOrEqual(t, decided.Load(), int64(n/300)*20_000, "too few decisions for a meaningful test")
 }
 

@@ -184,9 +184,9 @@ func (m *member) die() {
 	}
 }
 
-// follow reports deaths to the engine of a process. It reports each death when the link
-// from the dead process was read to its end.
-func (m *member) follow(stop chan struct{}) {
+// follow informs the engine with which a process began about deaths, each after the link was
+// read to its end.
+func (m *member) follow(e *sdr.Engine, stop chan struct{}) {
 	for {
 		select {
 		case <-stop:
@@ -196,7 +196,7 @@ func (m *member) follow(stop chan struct{}) {
 		case dead := <-m.verdicts:
 			m.links[dead].PeerDied()
 			<-m.ended[dead]
-			m.engine.Dead(dead.rank, dead.replica)
+			e.Dead(dead.rank, dead.replica)
 		}
 	}
 }
@@ -209,7 +209,8 @@ func (c *cluster) run(program func(w *comm.Comm, m *member) error) error {
 	errs := make(chan error, len(c.members))
 	var followers sync.WaitGroup
 	for _, m := range c.members {
-		followers.Go(func() { m.follow(stop) })
+		first := m.engine // the program may get another one, see TestRunsAgainOverLinks
+		followers.Go(func() { m.follow(first, stop) })
 		released.Add(1)
 		all.Go(func() {
 			done := make(chan error, 1)

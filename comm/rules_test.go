@@ -45,13 +45,49 @@ var orders = ruletest.Table{Root: "..", Test: "TestAnyOrder", Soak: 3000, Sign: 
 		"	for at != nil && !at.receive.accepts(number, tag) { // a decision gives the receive another message\n		at = at.after(key)\n	}\n", ""),
 }}
 
+// returns are the rules by which a program runs again from a settled point.
+var returns = ruletest.Table{Root: "..", Test: "TestRunsAgain", Soak: 3000, Sign: `INTRA_SEED=\d+`, Rules: []ruletest.Rule{
+	ruletest.New("transport/sdr/match.go", "the journal has messages for which the program has yet to wait",
+		"	if x.journal.on {\n", "	if x.journal.on && req.awaited {\n"),
+	ruletest.New("transport/sdr/end.go", "the journal has the messages that take the fast path",
+		" || c.journal.on {", " {"),
+	ruletest.New("transport/sdr/undo.go", "messages that are not whole return to their place",
+		"				default:\n					x.unmatch(m)\n", ""),
+	ruletest.New("transport/sdr/undo.go", "messages that were received are received again in the order of their numbers",
+		"		slices.SortFunc(all, func(a, b *arrival) int { return cmp.Compare(a.number, b.number) })\n", "		_ = cmp.Compare[int]\n"),
+	ruletest.New("transport/sdr/undo.go", "decisions that are not settled are carried out by the next run",
+		"			x.undecide(d, req)\n", "			_ = req\n"),
+	ruletest.New("transport/sdr/agree.go", "decisions that were carried out are carried out again",
+		"			a.due[d.key] = &decision{key: d.key, run: d.run, value: d.value, settled: true}\n", ""),
+	ruletest.New("transport/sdr/agree.go", "a leader that runs again chooses nothing before it knows its own answers",
+		"	if a.leads() {\n		a.foresee()", "	if false {\n		a.foresee()"),
+	ruletest.New("transport/sdr/agree.go", "decisions that arrive between two runs count in the next one",
+		"	if a.journal.retired { // the next run of the program may carry it out again\n		return false\n	}\n", ""),
+	ruletest.New("transport/sdr/again.go", "what was sent is not sent again",
+		"	was, before := s.again[m.number]\n", "	was, before := contents{}, false\n"),
+	ruletest.New("transport/sdr/again.go", "streams are numbered from the place",
+		"				c.contexts.outStream(p.ctx, rank).next = n\n", "				_ = rank\n"),
+	ruletest.New("transport/sdr/again.go", "decisions are numbered from the place",
+		"		p.ctx.ordered = p.ordered\n", ""),
+	ruletest.New("transport/sdr/again.go", "the next run joins the communicators made since the place",
+		"ctx.joined, ctx.left, ctx.ordered, ctx.claimed = false,", "ctx.left, ctx.ordered, ctx.claimed ="),
+	ruletest.New("transport/sdr/core.go", "a communicator is freed when no place from before is left",
+		"		c.journal.freed.add(ctx)\n		return\n", ""),
+	ruletest.New("transport/sdr/safepoint.go", "no place is left when a cut begins",
+		"			e.core.endJournal()\n", ""),
+	ruletest.New("transport/sdr/script.go", "a collective of an earlier run posts nothing",
+		"for len(round) > 0 && !e.retired {", "for len(round) > 0 {"),
+}}
+
 func TestRulesStand(t *testing.T) {
 	table.Stand(t)
+	returns.Stand(t)
 	orders.Stand(t)
 }
 
 // TestRulesAreNeeded removes each rule in turn: the trials must fail.
 func TestRulesAreNeeded(t *testing.T) {
 	table.Needed(t)
+	returns.Needed(t)
 	orders.Needed(t)
 }

@@ -48,6 +48,7 @@ type Config struct {
 	Restart    string      // folder with the files to begin with, "": none
 	Kills      []job.Kill
 	Flips      []job.Flip  // requested bit flips
+	Again      []job.Again // requested runs from a safe point, alone
 	Clones     []job.Clone // processes that a tool starts
 	Weibull    *Weibull    // kills at random; nil: none
 	// Endless bounds the time that a process may make no progress while every rank has

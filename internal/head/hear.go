@@ -52,7 +52,9 @@ func (h *Head) handle(m *member, msg *job.Message) {
 	case job.KindMended:
 		h.judge.mended(m, *msg.Process, msg.Incarnation)
 	case job.KindReply:
-		if r := *msg.Reply; h.recovery.decides != nil && !(r.Kind == job.ReplyDrained && h.judge.divergedBefore(m, &r)) { // without recovery there was no order to answer
+		if r := *msg.Reply; r.Alone() {
+			h.plan.alone(m, r)
+		} else if h.recovery.decides != nil && !(r.Kind == job.ReplyDrained && h.judge.divergedBefore(m, &r)) { // without recovery there was no order to answer
 			h.plan.reply(m, r)
 		}
 	case job.KindFinish:

@@ -182,7 +182,7 @@ func (ms *members) place(m *member) {
 			s.Kills = append(s.Kills, k)
 		}
 	}
-	s.Flips = ms.flips(m)
+	s.Flips, s.Again, s.Ordered = ms.flips(m), ms.again(m), len(ms.config.Again) > 0
 	if d := ms.recovery.decides; d != nil {
 		s.Recovery, s.Next = true, d.Next()
 		if s.Verify != nil {
@@ -404,6 +404,16 @@ func (ms *members) flips(m *member) (all []job.Flip) {
 	for _, f := range ms.config.Flips {
 		if f.Process == m.process && m.incarnation == firstIncarnation {
 			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// again returns the requested runs from a safe point of a process. A replacement gets none.
+func (ms *members) again(m *member) (all []job.Again) {
+	for _, a := range ms.config.Again {
+		if a.Process == m.process && m.incarnation == firstIncarnation {
+			all = append(all, a)
 		}
 	}
 	return all

@@ -190,6 +190,15 @@ func (pl *plan) reply(m *member, r job.Reply) {
 	pl.recovery.replied(m, r)
 }
 
+// alone handles a reply of a process that may run again alone, which needs the position of its
+// output. Recovery has no part in that: to all others the process is where it had been.
+func (pl *plan) alone(m *member, r job.Reply) {
+	if r.Kind == job.ReplyAgain {
+		pl.detailf("%s runs again from safe point %d, alone", m.name(), r.Number)
+	}
+	pl.askQuiet(asked{m, &r})
+}
+
 func (pl *plan) askQuiet(a asked) {
 	pl.number++
 	pl.quiets[pl.number] = a
@@ -207,6 +216,15 @@ func (pl *plan) quiet(m *member, e Quiet) {
 		return
 	}
 	switch r := *a.reply; r.Kind {
+	case job.ReplySettled:
+		pl.order(m, job.Order{Kind: job.OrderSettled, Number: r.Number, Output: json.RawMessage(e.Position)})
+		return
+	case job.ReplyAgain:
+		if !m.muted && len(r.Output) > 0 { // else the job rolls back, or has no output
+			pl.act(Resume{m.from, Position(r.Output), r.Generation, false})
+		}
+		pl.order(m, job.Order{Kind: job.OrderAgain, Number: r.Number})
+		return
 	case job.ReplyDrained:
 		m.stood = e.Position
 	case job.ReplyReady:

@@ -1,6 +1,7 @@
 package head
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -160,6 +161,11 @@ func (h *Head) Conclude() []Action {
 		for i, f := range s.Flips {
 			if !f.Fired && h.config.Flips[i].Rate == 0 {
 				h.warnf("warning: -fault %s was never reached", h.config.Flips[i].Fault())
+			}
+		}
+		for _, a := range h.config.Again {
+			if !slices.ContainsFunc(s.Processes, func(p Process) bool { return p.Process.Process == a.Process && a.Happened(p.Stats.SecondRuns) }) {
+				h.warnf("warning: -fault %s was never reached", a.Fault())
 			}
 		}
 		h.warnIdle()

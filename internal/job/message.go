@@ -99,6 +99,10 @@ type Setup struct {
 	Threads     int     `json:"threads,omitempty"` // workers that run tasks; 0 means 1
 	Kills       []Kill  `json:"kills,omitempty"`   // counted kill points of this process
 	Flips       []Flip  `json:"flips,omitempty"`   // requested bit flips of this process
+	Again       []Again `json:"again,omitempty"`   // requested runs from a safe point, alone
+	// Ordered: the replicas of a rank agree on the order of messages even if the program asserts
+	// that this is not needed, since processes may run again alone.
+	Ordered bool `json:"ordered,omitempty"`
 	// Verify selects the tasks that all replicas run and compare; nil: none.
 	Verify *Verification `json:"verify,omitempty"`
 	// Together: the rank has several replicas, and all began on one host. Replicas on one

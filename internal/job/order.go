@@ -1,6 +1,7 @@
 package job
 
 import (
+	"encoding/json"
 	"fmt"
 
 	"github.com/intrahpc/intra/internal/base/checkpoint"
@@ -28,28 +29,31 @@ const (
 	OrderRenew    OrderKind = "renew"    // Number, Rank, Process: send the copy of the rank to this process
 	OrderRollback OrderKind = "rollback" // Generation, Number, Older, Peers, Deals: roll back to that cut; answer with ReplyReady
 	OrderResume   OrderKind = "resume"   // Generation: all processes have rolled back
+	OrderSettled  OrderKind = "settled"  // Number, Output: answers Settled
+	OrderAgain    OrderKind = "again"    // Number: answers Again; what the process writes from now on begins at its output of that point
 	OrderFail     OrderKind = "fail"     // Generation: the job does not roll back because of the program's failure (Doubt)
 )
 
 // Order is an order of the head to a process about recovery. It is an Event.
 type Order struct {
-	Kind       OrderKind `json:"kind"`
-	Generation uint32    `json:"generation,omitempty"`
-	Number     uint64    `json:"number,omitempty"` // of a safe point, from 1
-	Round      uint64    `json:"round,omitempty"`  // number of the request for a count
-	Next       uint64    `json:"next,omitempty"`   // next planned cut; 0: none is planned
-	Process    Process   `json:"process"`
-	Rank       int       `json:"rank,omitempty"`
-	Joined     []Peer    `json:"joined,omitempty"`
-	Peers      []Peer    `json:"peers,omitempty"` // all processes that take part in a rollback
-	Plan       []Copy    `json:"plan,omitempty"`  // one Copy per rank
-	Deals      []Deal    `json:"deals,omitempty"`
-	Set        uint64    `json:"set,omitempty"`       // set of files to write; 0: none
-	Savers     []Process `json:"savers,omitempty"`    // processes that write the set, one per rank
-	Scattered  []int     `json:"scattered,omitempty"` // in Admit and Rollback: ranks that then have replicas on several hosts
-	Oldest     uint64    `json:"oldest,omitempty"`    // in Go: the job rolls back to no safe point before this one; 0: unknown
-	Older      []uint64  `json:"older,omitempty"`     // complete backups older than Number that are kept
-	Entire     bool      `json:"entire,omitempty"`    // if tasks are sampled: from this order on replicas compare all tasks
+	Kind       OrderKind       `json:"kind"`
+	Generation uint32          `json:"generation,omitempty"`
+	Number     uint64          `json:"number,omitempty"` // of a safe point, from 1
+	Round      uint64          `json:"round,omitempty"`  // number of the request for a count
+	Next       uint64          `json:"next,omitempty"`   // next planned cut; 0: none is planned
+	Process    Process         `json:"process"`
+	Rank       int             `json:"rank,omitempty"`
+	Joined     []Peer          `json:"joined,omitempty"`
+	Peers      []Peer          `json:"peers,omitempty"` // all processes that take part in a rollback
+	Plan       []Copy          `json:"plan,omitempty"`  // one Copy per rank
+	Deals      []Deal          `json:"deals,omitempty"`
+	Set        uint64          `json:"set,omitempty"`       // set of files to write; 0: none
+	Savers     []Process       `json:"savers,omitempty"`    // processes that write the set, one per rank
+	Scattered  []int           `json:"scattered,omitempty"` // in Admit and Rollback: ranks that then have replicas on several hosts
+	Oldest     uint64          `json:"oldest,omitempty"`    // in Go: the job rolls back to no safe point before this one; 0: unknown
+	Older      []uint64        `json:"older,omitempty"`     // complete backups older than Number that are kept
+	Output     json.RawMessage `json:"output,omitempty"`    // position of the output of the process
+	Entire     bool            `json:"entire,omitempty"`    // if tasks are sampled: from this order on replicas compare all tasks
 }
 
 // Copy is the plan for the backup of one rank. It names the process that copies its own
@@ -96,8 +100,13 @@ const (
 	ReplyAdmitted ReplyKind = "admitted" // Number: the sender has made the joiners live
 	ReplyStored   ReplyKind = "stored"   // Number, Rank: the sender holds the copy of this rank
 	ReplySaved    ReplyKind = "saved"    // Set, Number: the File of the rank is written; or Text: the reason why not
+	ReplySettled  ReplyKind = "settled"  // Number: the sender waits at this safe point, from which it may run again alone; the answer is Settled
+	ReplyAgain    ReplyKind = "again"    // Number, Output: the run of the sender has ended, and the next one begins at this safe point; the answer is Again
 	ReplyReady    ReplyKind = "ready"    // Generation, Number: the sender has rolled back to the cut, and nothing from earlier generations can arrive
 )
+
+// Alone reports whether the reply is about a run of one process alone.
+func (r *Reply) Alone() bool { return r.Kind == ReplySettled || r.Kind == ReplyAgain }
 
 // Reply is a reply of a process to the head about recovery.
 type Reply struct {
@@ -122,4 +131,6 @@ type Reply struct {
 	Set  uint64           `json:"set,omitempty"`
 	File *checkpoint.File `json:"file,omitempty"`
 	Text string           `json:"text,omitempty"`
+
+	Output json.RawMessage `json:"output,omitempty"` // as in the order Settled
 }

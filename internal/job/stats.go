@@ -39,6 +39,9 @@ type Stats struct {
 	Watched *Watched `json:"watched,omitempty"`
 	// Counters describes how this process measures the requested counters of tasks.
 	Counters []counters.Counter `json:"counters,omitempty"`
+	// SecondRuns are the runs of the program that this process began again alone, and that
+	// have got to where the process had been.
+	SecondRuns []SecondRun `json:"second_runs,omitempty"`
 	// Usage is the use of resources by the process, or nil if unknown.
 	Usage *counters.Usage `json:"usage,omitempty"`
 	// Doing is the current activity of the process, or nil if it does not report that. Only

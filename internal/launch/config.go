@@ -186,7 +186,7 @@ func (j *Job) head(nodes []head.Node) head.Config {
 			Direct: j.Direct == job.DirectOn, Counters: j.Counters},
 		Link: j.Links.Kind, MPIBetween: j.Links.MPIBetween, Ring: j.Links.Ring, OnUse: len(job.Processes(j.Degrees)) > fewProcesses, Direct: j.Direct,
 		Replace: j.Replace, Backup: j.Backup, Checkpoint: j.Folders.Checkpoint, Restart: j.Folders.Restart, Clones: j.Clones,
-		Kills: j.Faults.Kills, Flips: j.Faults.Flips, Weibull: j.Faults.Weibull, Endless: j.Endless,
+		Kills: j.Faults.Kills, Flips: j.Faults.Flips, Again: j.Faults.Again, Weibull: j.Faults.Weibull, Endless: j.Endless,
 	}
 	if len(j.Clones) > 0 {
 		c.Setup.Ahead = aheadOfClones

@@ -320,7 +320,7 @@ func (d *driver) confirm(at head.From, rank int) {
 func (d *driver) resume(a head.Resume) {
 	at := agentd.OutputResume{Generation: a.Generation, Anew: a.Anew}
 	if err := json.Unmarshal(a.Position, &at.Position); err != nil {
-		panic(fmt.Sprintf("launch: a position that cannot be read: %v", err)) // cannot fail: a driver has encoded it
+		panic(fmt.Sprintf("launch: a position that cannot be read: %v", err)) // cannot fail: a driver has encoded it, and processes keep it as it is
 	}
 	of := d.outputs.get(a.To)
 	if a.Anew {

@@ -16,6 +16,7 @@ import (
 type Faults struct {
 	Kills   []job.Kill
 	Flips   []job.Flip    // wrong results
+	Again   []job.Again   // runs from a safe point, alone
 	Weibull *head.Weibull // random kills; nil: none
 }
 
@@ -30,6 +31,14 @@ func (fs *Faults) validate(degrees []int) error {
 	for _, f := range fs.Flips {
 		if !slices.Contains(processes, f.Process) {
 			return fmt.Errorf("-fault %s: the job has no process %v, its degrees are %v", f.Fault(), f.Process, degrees)
+		}
+	}
+	for _, a := range fs.Again {
+		switch {
+		case !slices.Contains(processes, a.Process):
+			return fmt.Errorf("-fault %s: the job has no process %v, its degrees are %v", a.Fault(), a.Process, degrees)
+		case degrees[a.Process.Rank] == 1:
+			return fmt.Errorf("-fault %s: rank %d has one replica, which keeps nothing to run again from", a.Fault(), a.Process.Rank)
 		}
 	}
 	return nil
@@ -50,6 +59,13 @@ func (fs *Faults) Add(spec string) error {
 		}
 		fs.Flips = append(fs.Flips, f)
 		return nil
+	case "again":
+		a, err := job.ParseAgain(what)
+		if err != nil {
+			return err
+		}
+		fs.Again = append(fs.Again, a)
+		return nil
 	case "weibull":
 		w, err := parseWeibull(what)
 		switch {
@@ -63,7 +79,7 @@ func (fs *Faults) Add(spec string) error {
 	case "kill":
 		return fmt.Errorf("want -kill %s", what)
 	}
-	return fmt.Errorf("unknown kind %q: want flip:RANK.REPLICA@WHAT:N, defect:RANK.REPLICA,q=RATE or weibull:shape=S,mtbf=T, like flip:0.1@task:30", kind)
+	return fmt.Errorf("unknown kind %q: want flip:RANK.REPLICA@WHAT:N, defect:RANK.REPLICA,q=RATE, again:RANK.REPLICA@FROM-TO or weibull:shape=S,mtbf=T, like flip:0.1@task:30", kind)
 }
 
 // Bounds of shape and mtbf, within which the schedule can be computed.

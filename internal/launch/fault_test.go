@@ -12,7 +12,7 @@ import (
 
 func TestFaultsOfEachKind(t *testing.T) {
 	var j Job
-	for _, spec := range []string{"flip:0.1@task:30", "defect:1.0,q=0.001", "flip:0.1@message:5:2", "weibull:shape=0.7,mtbf=20s"} {
+	for _, spec := range []string{"flip:0.1@task:30", "defect:1.0,q=0.001", "flip:0.1@message:5:2", "weibull:shape=0.7,mtbf=20s", "again:1.1@3-7"} {
 		require.NoError(t, j.Faults.Add(spec), spec)
 	}
 	require.Equal(t, []job.Flip{
@@ -20,6 +20,8 @@ func TestFaultsOfEachKind(t *testing.T) {
 		{Process: job.Process{Rank: 1}, Point: job.FlipTask, Bit: job.AnyBit, Rate: 0.001},
 		{Process: job.Process{Rank: 0, Replica: 1}, Point: job.FlipMessage, Count: 5, Bit: 2},
 	}, j.Faults.Flips)
+	require.Equal(t, []job.Again{{Process: job.Process{Rank: 1, Replica: 1}, From: 3, To: 7}}, j.Faults.Again)
+	require.ErrorContains(t, j.Faults.validate([]int{2, 1}), "-fault again:1.1@3-7: the job has no process 1.1")
 	require.Equal(t, &head.Weibull{Shape: 0.7, MTBF: 20 * time.Second}, j.Faults.Weibull)
 	require.Equal(t, "flip:0.1@task:30", j.Faults.Flips[0].Fault())
 	require.Equal(t, "defect:1.0,q=0.001", j.Faults.Flips[1].Fault())
@@ -30,6 +32,7 @@ func TestInvalidFaultsNameTheCure(t *testing.T) {
 	for spec, want := range map[string]string{
 		"":                         `unknown kind "": want flip:RANK.REPLICA@WHAT:N, defect:`,
 		"0.1@task:3":               `unknown kind "0.1@task": want flip:`,
+		"again:0.1":                "names no safe points: want RANK.REPLICA@FROM-TO",
 		"flip":                     "is not a flip: want RANK.REPLICA@task:N",
 		"flip:0.1,q=1":             "is not a flip",
 		"defect:0.1@task:3":        "is not a defect: want RANK.REPLICA,q=RATE",

@@ -8,7 +8,7 @@ import (
 // Abort ends the work of the engine: blocked calls and all later calls return an error that
 // wraps err. The engine sends and receives nothing more.
 func (e *Engine) Abort(err error) {
-	e.mu.Lock()
+	e = e.lock()
 	if !e.aborted {
 		e.err, e.aborted = err, true
 	}
@@ -17,18 +17,13 @@ func (e *Engine) Abort(err error) {
 	e.cfg.Poller.Wake()
 }
 
-// Released must be called after Abort. It returns when no link reads from or writes into
+// Released returns, after Abort or Retire, when no link reads from or writes into memory
 // memory of the program any more.
 func (e *Engine) Released(ctx context.Context) error {
 	err := e.waitUntil(ctx, func() bool {
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		for _, lent := range e.lent {
-			if lent {
-				return false
-			}
-		}
-		return e.handed == 0 && !e.flushing
+		return e.releases()
 	})
 	if err != nil {
 		return fmt.Errorf("wait for the links to release memory: %w", err)
@@ -36,7 +31,7 @@ func (e *Engine) Released(ctx context.Context) error {
 	return nil
 }
 
-// Over is like Failure, for a call that is about to return to the program. After Abort,
+// Over is like Failure, for a call that is about to return to the program. After Abort or Retire,
 // Over waits until no link uses memory of the program. Otherwise the program could
 // overwrite memory that a link has yet to send. A peer that does not know of the end yet
 // would take those bytes for a message.
@@ -44,15 +39,19 @@ func (e *Engine) Over() error {
 	if !e.broken.Load() {
 		return nil
 	}
-	return e.over()
+	return e.fails()
 }
 
-// over is Over for a broken engine. In a sound engine Over makes no call.
-func (e *Engine) over() error {
+// over reports whether the run of the program has ended, so that Released may wait for the
+// links. The lock is held.
+func (e *Engine) over() bool { return e.aborted || e.retired }
+
+// fails continues Over in a broken engine. Over of a sound engine makes no call.
+func (e *Engine) fails() error {
 	e.mu.Lock()
-	err, aborted := e.err, e.aborted
+	err, over := e.err, e.over()
 	e.mu.Unlock()
-	if aborted {
+	if over {
 		_ = e.Released(e.cfg.Context) // fails only if the job ends, and then the program ends, too
 	}
 	return err

@@ -70,6 +70,7 @@ type agreement struct {
 	job      *job
 	out      *outbox
 	contexts *contexts
+	journal  *journal
 	recorder Recorder // nil: none
 	decided
 }
@@ -144,7 +145,7 @@ func (a *agreement) Answered(ctx *Context, number uint64) (value []byte, settled
 		return nil, false
 	}
 	delete(a.due, key)
-	a.carries(key, d.value)
+	a.carries(key, d.run, d.value)
 	return d.value, true
 }
 
@@ -273,6 +274,9 @@ func (a *agreement) dropUnheld(k int) {
 // carriedOut reports whether a decision has already taken effect. A new leader may send
 // such a decision again.
 func (a *agreement) carriedOut(key decisionKey) bool {
+	if a.journal.retired { // the next run of the program may carry it out again
+		return false
+	}
 	ctx, known := a.contexts.byID[key.context]
 	switch {
 	case ctx == nil: // closed: the program may still test requests of a freed communicator
@@ -322,7 +326,7 @@ func (a *agreement) reset() []laterFrame {
 	later := a.later
 	a.decided = newDecided(len(a.held))
 	for _, ctx := range a.contexts.order {
-		ctx.anyReceives, ctx.questions, ctx.claimed, ctx.run, ctx.inRun = 0, 0, false, 0, false
+		ctx.ordered, ctx.claimed = ordered{}, false
 	}
 	return later
 }
@@ -338,10 +342,30 @@ func (a *agreement) number(key decisionKey) {
 }
 
 // carries is called when this process carries out a decision.
-func (a *agreement) carries(key decisionKey, value []byte) {
+func (a *agreement) carries(key decisionKey, run uint64, value []byte) {
+	if a.journal.on {
+		a.journal.carries(key, run, value)
+	}
 	if a.recorder != nil {
 		a.recorder.Decided(key.context, key.kind, key.number, value)
 	}
 }
 
 func (a *agreement) replays() bool { return a.recorder != nil && a.recorder.Replays() }
+
+// giveBack makes the next run of the program carry out decisions of an earlier run again.
+func (a *agreement) giveBack(decided []carriedDecision) {
+	for key := range a.due { // decisions that a new leader has repeated after the earlier run had ended
+		if a.carriedOut(key) {
+			delete(a.due, key)
+		}
+	}
+	for _, d := range decided {
+		if a.due[d.key] == nil { // else it is not settled yet
+			a.due[d.key] = &decision{key: d.key, run: d.run, value: d.value, settled: true}
+		}
+	}
+	if a.leads() {
+		a.foresee() // the earlier run may have cancelled receives
+	}
+}

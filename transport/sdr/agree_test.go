@@ -35,6 +35,8 @@ var orders = ruletest.Table{Root: ".", Test: "TestDecision.*|TestMessagesOfOneSo
 		"	ctx.endRun()\n", ""),
 	ruletest.New("agree.go", "a settled decision of another run is replaced",
 		"	case d.settled && d.run == of.run:", "	case d.settled:"),
+	ruletest.New("chosen.go", "a decision made ahead replaces no other",
+		"			break\n		}\n		x.agreed.due[d.key] = d\n", "		}\n		x.agreed.due[d.key] = d\n"),
 	ruletest.New("chosen.go", "decisions are made ahead in order of arrival",
 		"	slices.SortStableFunc(arrived, func(a, b place) int { return cmp.Compare(a.order, b.order) })\n", "	_ = cmp.Compare[int]\n"),
 }}
@@ -433,4 +435,31 @@ func TestDecisionFrames(t *testing.T) {
 			require.Equal(t, calls*want, frames, "degree %d", degree)
 		}
 	}
+}
+
+// A decision made ahead does not replace one that an earlier leader has made and that a
+// replica has acted on.
+func TestDecisionAheadReplacesNoOther(t *testing.T) {
+	n := newNet(t, Limits{}, 3, 1, 1)
+	for _, c := range n.cores {
+		c.agree(nil)
+	}
+	n.recv(0, Any, 7)
+	n.recv(0, Any, 8)
+	n.recv(2, Any, 7)
+	acted := n.recv(2, Any, 8)
+	n.send(4, "b", 0, 8)
+	n.deliver(4, 0)
+	n.deliverAll([2]int{4, 1}, [2]int{4, 2}, [2]int{4, 0})
+	n.deliver(4, 2)
+	require.Equal(t, "2:b", acted.text(t))
+	n.die(0)
+	n.send(3, "x", 0, 7)
+	n.send(3, "y", 0, 7)
+	n.send(3, "a", 0, 8)
+	n.deliverAll()
+	first, second := n.recv(1, Any, 7), n.recv(1, Any, 8)
+	n.deliverAll()
+	require.Equal(t, "1:x", first.text(t))
+	require.Equal(t, "2:b", second.text(t))
 }

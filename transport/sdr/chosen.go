@@ -56,7 +56,7 @@ func (x *matching) obey(req *Request) bool {
 		return false
 	}
 	delete(x.agreed.due, key)
-	x.agreed.carries(key, d.value)
+	x.agreed.carries(key, req.run, d.value)
 	req.source, req.number, req.chosen = int(binary.LittleEndian.Uint64(d.value)), binary.LittleEndian.Uint64(d.value[8:]), true
 	if !d.settled {
 		d.req, req.held = req, true
@@ -77,7 +77,7 @@ func (x *matching) choose(req *Request, s *inStream, number uint64) {
 	}
 	req.source, req.number, req.chosen = s.rank, number, true
 	value := receiveValue(s.rank, number)
-	x.agreed.carries(key, value)
+	x.agreed.carries(key, req.run, value)
 	if x.job.siblings() == 0 {
 		return
 	}
@@ -124,6 +124,9 @@ func (x *matching) decideAhead(req *Request, from *inStream, number uint64) (ahe
 	slices.SortStableFunc(arrived, func(a, b place) int { return cmp.Compare(a.order, b.order) })
 	for i, p := range arrived[:min(len(arrived), mostAhead)] {
 		d := &decision{key: decisionKey{ctx.id, decidesReceive, req.number + 1 + uint64(i)}, run: req.run, value: receiveValue(p.m.stream.rank, p.m.number)}
+		if x.agreed.due[d.key] != nil { // an earlier leader, or an earlier run of the program, has decided it
+			break
+		}
 		x.agreed.due[d.key] = d
 		ahead = append(ahead, d)
 	}

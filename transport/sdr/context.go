@@ -12,7 +12,8 @@ type Context struct {
 	exact  bool   // receives name the number of the message
 	member []bool // per rank of the job; nil: all
 	joined bool   // the program has joined it; before that it exists because of frames
-	freed  bool   // the program does not use it any more
+	left   bool   // the program does not use it any more
+	freed  bool   // nor does another run of the program
 	out    []*outStream
 	in     []*inStream
 	thread *thread
@@ -21,13 +22,17 @@ type Context struct {
 	plans  int  // number of scripts under way, which will post more messages
 	aside  int  // number of unmatched messages that are held back from receives from any source
 
-	// Counted from the last cut on, see agreement.
+	ordered
+	claimed bool // a message may have been claimed, see matching.claimed
+}
+
+// ordered counts, since the last cut, what depends on the order of messages, see agreement.
+type ordered struct {
 	anyReceives uint64 // receives from any source that the program has posted
 	questions   uint64 // questions that the program has asked
 	run         uint64 // current run of receives from any source, see agree.go
 	inRun       bool   // another receive from any source with runTag continues the run
 	runTag      int
-	claimed     bool // a message may have been claimed, see matching.claimed
 }
 
 // key returns the key by which receives match a message.
@@ -53,6 +58,7 @@ type outStream struct {
 	later []numbers  // like acked, from replicas that have passed a cut that this process has yet to pass
 
 	compared comparison
+	again    map[uint64]contents // messages that an earlier run of the program has sent and this one has not; nil: none
 }
 
 // inStream is the sequence of messages from one rank in one context.

@@ -14,6 +14,7 @@ var (
 // Core is the protocol of one process. Its methods must not be called concurrently.
 type Core struct {
 	job       job
+	journal   journal
 	out       outbox
 	history   history
 	contexts  contexts
@@ -27,6 +28,8 @@ type Core struct {
 	cuts      cuts
 	finishing finishing
 	noAny     bool // the program has called NoAnySource
+	behind    int  // messages that an earlier run of the program has sent and this one has not
+	deviation *Deviation
 }
 
 // NewCore returns the core of process rank.replica in a job with these degrees. At first
@@ -40,7 +43,7 @@ func NewCore(rank, replica int, incarnation uint32, degrees []int, mirror bool, 
 	c.acks = acks{job: &c.job, out: &c.out, contexts: &c.contexts, comparer: &c.comparer}
 	c.requests = requests{job: &c.job, out: &c.out, contexts: &c.contexts, batch: c.job.limits.Window / creditParts}
 	c.outgoing = outgoing{job: &c.job, out: &c.out, history: &c.history, contexts: &c.contexts, comparer: &c.comparer, buffers: &c.buffers}
-	c.matching = matching{job: &c.job, out: &c.out, history: &c.history, contexts: &c.contexts, requests: &c.requests, outgoing: &c.outgoing, buffers: &c.buffers}
+	c.matching = matching{job: &c.job, journal: &c.journal, out: &c.out, history: &c.history, contexts: &c.contexts, requests: &c.requests, outgoing: &c.outgoing, buffers: &c.buffers}
 	c.incoming = incoming{job: &c.job, out: &c.out, history: &c.history, contexts: &c.contexts, requests: &c.requests, acks: &c.acks, matching: &c.matching, buffers: &c.buffers}
 	c.cuts = cuts{job: &c.job, out: &c.out, contexts: &c.contexts, requests: &c.requests, acks: &c.acks, outgoing: &c.outgoing, matching: &c.matching}
 	c.finishing = finishing{job: &c.job, out: &c.out, contexts: &c.contexts, outgoing: &c.outgoing, matching: &c.matching}
@@ -68,6 +71,9 @@ func (c *Core) SendExact(ctx *Context, req *Request, data []byte, dst int, numbe
 }
 
 func (c *Core) send(m *Message) {
+	if (c.journal.on || c.behind > 0) && c.sentBefore(m) {
+		return
+	}
 	if m.stream.rank == c.job.rank {
 		c.matching.postLocal(m)
 	} else {
@@ -101,6 +107,7 @@ func (c *Core) closeOver() {
 // Drain records that the program has returned. From now on the core requests
 // acknowledgements while it keeps messages.
 func (c *Core) Drain() {
+	c.endJournal()
 	c.job.draining = true
 	c.acks.tellAll()
 	for _, ctx := range c.contexts.order {
@@ -118,8 +125,11 @@ func (c *Core) Drain() {
 
 // NoAnySource asserts that no rank ever receives or probes from any source, so that
 // messages carry no causal history. All ranks call it before they send anything or look for
-// a message from any source.
+// a message from any source. It may be repeated.
 func (c *Core) NoAnySource() error {
+	if c.noAny { // by an earlier run of the program
+		return nil
+	}
 	if c.contexts.used {
 		return errUsed
 	}
@@ -134,7 +144,7 @@ func (c *Core) NoAnySource() error {
 func (c *Core) agree(r Recorder) {
 	c.history.on = false
 	if degree := c.job.ranks[c.job.rank].degree; degree > 1 || r != nil {
-		c.matching.agreed = &agreement{job: &c.job, out: &c.out, contexts: &c.contexts, recorder: r, decided: newDecided(degree)}
+		c.matching.agreed = &agreement{job: &c.job, out: &c.out, contexts: &c.contexts, journal: &c.journal, recorder: r, decided: newDecided(degree)}
 	}
 }
 
@@ -168,13 +178,24 @@ func (c *Core) Join(id, thread uint64, exact bool, members []int) (*Context, err
 			ctx.member[m] = true
 		}
 	}
-	ctx.thread = c.history.enter(thread)
+	if ctx.thread == nil { // else an earlier run of the program has joined it
+		ctx.thread = c.history.enter(thread)
+	}
 	return ctx, nil
 }
 
 // Free records that the program does not use the context any more. Operations that are
-// under way in it still complete.
+// under way in it still complete. If the program may run again from a
+// place before the call, the context stays until that place is forgotten.
 func (c *Core) Free(ctx *Context) {
+	if ctx.left = true; c.journal.on {
+		c.journal.freed.add(ctx)
+		return
+	}
+	c.free(ctx)
+}
+
+func (c *Core) free(ctx *Context) {
 	ctx.freed = true
 	c.contexts.ended(ctx)
 }

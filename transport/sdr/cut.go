@@ -283,7 +283,7 @@ func (k *cuts) bookmark(rank int) []byte {
 
 // common reports whether the program has joined the context and rank is a member.
 func (ctx *Context) common(rank int) bool {
-	return ctx.joined && !ctx.freed && (ctx.member == nil || ctx.member[rank])
+	return ctx.joined && !ctx.left && (ctx.member == nil || ctx.member[rank])
 }
 
 // Arrived reports whether every message that was sent to this process before the cut has

@@ -9,6 +9,12 @@ func (e *Engine) Agrees() bool { return e.agrees.Load() }
 func (e *Engine) SendDeterministic(at string) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	switch {
+	case e.retired:
+		return e.err
+	case e.cfg.Always:
+		return nil
+	}
 	err := e.core.SendDeterministic()
 	if err == nil && e.core.comparer.sum == nil {
 		e.core.comparer.sum, e.core.comparer.assertedAt = e.cfg.SumAsserted, at
@@ -24,12 +30,20 @@ func (e *Engine) SendDeterministic(at string) error {
 // and then call CaughtUp.
 func (e *Engine) Decide(ctx *Context, outcome func() []byte, hopeless func() error, awaited func() Awaited) ([]byte, error) {
 	e.mu.Lock()
+	if e.retired {
+		defer e.mu.Unlock()
+		return nil, e.err
+	}
 	number := e.core.matching.agreed.Inquire(ctx)
 	e.mu.Unlock()
 	var value []byte
 	settled := false
 	look := func() bool {
 		e.mu.Lock()
+		if e.retired {
+			e.mu.Unlock()
+			return false
+		}
 		value, settled = e.core.matching.agreed.Answered(ctx, number)
 		may := !settled && e.core.matching.agreed.MayAnswer(ctx, number)
 		e.mu.Unlock()
@@ -41,8 +55,10 @@ func (e *Engine) Decide(ctx *Context, outcome func() []byte, hopeless func() err
 			return false
 		}
 		e.mu.Lock()
-		e.core.matching.agreed.Answer(ctx, number, v)
-		value, settled = e.core.matching.agreed.Answered(ctx, number)
+		if !e.retired {
+			e.core.matching.agreed.Answer(ctx, number, v)
+			value, settled = e.core.matching.agreed.Answered(ctx, number)
+		}
 		e.flushAndUnlock()
 		return settled
 	}
@@ -53,7 +69,7 @@ func (e *Engine) Decide(ctx *Context, outcome func() []byte, hopeless func() err
 // CaughtUp records that the program has acted on the last answer of Decide in a context.
 func (e *Engine) CaughtUp(ctx *Context) {
 	e.mu.Lock()
-	if e.core.matching.agreed != nil {
+	if e.core.matching.agreed != nil && !e.retired {
 		e.core.matching.CatchUp(ctx)
 	}
 	e.flushAndUnlock()

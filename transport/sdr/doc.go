@@ -16,6 +16,8 @@
 // causal history: an epoch that all ranks have begun, and the ranks that are known to have
 // done more.
 //
+// A program can also run again alone, from a Place, while the other ranks go on (journal.go).
+//
 // All processes take a consistent cut at the same place of their program. No message
 // crosses that place: bookmarks count the messages that were sent, and every process waits
 // until it has received all of them. The state of a rank's messages at the cut is a
@@ -29,6 +31,7 @@
 // above it in this list. All parts share messages, requests, contexts and their streams
 // (request.go, context.go, line.go).
 //
+//	journal   journal.go: what another run of the program needs
 //	job       job.go: the ranks and processes, and which replica sends to which
 //	outbox    out.go: frames to send, complete requests, events for waiters
 //	history   causal.go past.go rest.go: operations on which those of this process depend
@@ -38,11 +41,11 @@
 //	requests  requests.go: payloads that were offered, and the room for small messages
 //	outgoing  send.go kept.go arrived.go: messages to other ranks
 //	agreement agree.go: decisions that depend on the order of messages, for all replicas
-//	matching  match.go chosen.go aside.go seen.go: receives, and messages that no receive has matched
+//	matching  match.go chosen.go aside.go seen.go undo.go: receives, and messages that no receive has matched
 //	incoming  receive.go ahead.go lost.go: messages from other ranks
 //	cuts      cut.go position.go: bookmarks, and the position of a rank at a cut
 //	finishing finished.go: waits that cannot end, because programs have returned
-//	Core      core.go end.go collective.go failure.go joiner.go describe.go: events that concern several parts
+//	Core      core.go end.go collective.go failure.go joiner.go describe.go again.go: events that concern several parts
 //
 // Programs use comm. They import this package only if they connect their ranks themselves,
 // see comm.World.

@@ -10,7 +10,7 @@ func (c *Core) takeNext(p int, h *transport.Header, payload []byte) *Request {
 	pr, ctx, exact := &c.job.processes[p], c.contexts.recent, h.Flags&flagExact != 0
 	if h.Kind != kindEager || h.Incarnation != pr.incarnation || !pr.alive || pr.rank == c.job.rank ||
 		ctx == nil || ctx.id != h.Args[0] || ctx.exact != exact || ctx.freed || ctx.bound > 0 || ctx.any.first != nil ||
-		c.job.draining || c.cuts.now != nil || c.matching.observer != nil || pr.awaited > 0 {
+		c.job.draining || c.cuts.now != nil || c.matching.observer != nil || pr.awaited > 0 || c.journal.on {
 		return nil
 	}
 	s, n, tag := ctx.in[pr.rank], h.Args[1], h.Args[2]

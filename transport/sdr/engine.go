@@ -61,6 +61,9 @@ type Config struct {
 	// SumAsserted becomes Sum in programs that call SendDeterministic.
 	SumAsserted func(payload []byte) uint64
 	Differ      func(*Difference)
+	// Deviates, if set, is called without a lock when another run of the program has not done
+	// what the run before had done.
+	Deviates func(*Deviation)
 	// Point returns the last safe point of the program, for Difference. nil: the safe point
 	// is 0.
 	Point func() uint64
@@ -78,6 +81,9 @@ type Config struct {
 	// Ordered makes the replicas of a rank agree on everything that depends on the order of
 	// messages, unless the program asserts that it is send-deterministic.
 	Ordered bool
+	// Always makes them agree even if the program asserts that: only then can it run again from a
+	// Place. It is the same at all processes.
+	Always bool
 	// Before, if set, is called before each operation that the program begins.
 	Before Before
 }
@@ -102,11 +108,15 @@ type Engine struct {
 	links    []transport.Link
 	prompt   []transport.Prompt // links that implement transport.Prompt, per process; nil for others
 	flushing bool               // a goroutine is carrying out actions
-	err      error              // the protocol was violated, or Abort was called
+	err      error              // the protocol was violated, or Abort or Retire was called
 	aborted  bool
-	lent     []bool // per process: its link may be writing into memory of the program
-	handed   int    // frames with messages that links hold
-	saved    []byte // data of the Attachment, from the position at which the engine began
+	retired  bool    // Retire was called: the core serves links, and this program no more
+	late     error   // what went wrong since
+	deviates bool    // Config.Deviates was called, or is about to be
+	heir     *Engine // of the next run of the program, which has the core; nil: there is none
+	lent     []bool  // per process: its link may be writing into memory of the program
+	handed   int     // frames with messages that links hold
+	saved    []byte  // data of the Attachment, from the position at which the engine began
 	attached Attachment
 	next     atomic.Pointer[Script] // script with a round that can be posted, or nil
 	due      []*Script              // further scripts with such a round
@@ -164,7 +174,7 @@ func newUnused() *unused {
 func (e *Engine) Rank() int { return e.cfg.Rank }
 
 // Size returns the number of ranks of the job.
-func (e *Engine) Size() int { return len(e.core.job.ranks) }
+func (e *Engine) Size() int { return len(e.cfg.Degrees) }
 
 // outFrame is a frame on its way. It reports to the core when the link no longer uses its
 // payload.
@@ -181,12 +191,12 @@ type outFrame struct {
 func (f *outFrame) Sent(_ *transport.Frame, err error) {
 	e := f.engine
 	if m := f.message; m != nil {
-		e.mu.Lock()
+		e.mu.Lock() // there is no heir: Again waits for such frames
 		e.handed--
 		e.core.outgoing.Sent(m, f.to, err)
-		aborted := e.aborted
+		over := e.over()
 		e.flushAndUnlock()
-		if aborted {
+		if over {
 			e.cfg.Poller.Wake()
 		}
 	}
@@ -236,7 +246,7 @@ func (e *Engine) flush(news bool) {
 		clear(acts)
 		e.mu.Lock()
 		e.flushing = false
-		news = e.settle() || e.aborted // Released waits for the end of flushing
+		news = e.settle() || e.over() // Released waits for the end of flushing
 	}
 	if c := e.core; c.out.news || c.job.draining && c.outgoing.Drained() || c.requests.pulling && c.cuts.now.fresh {
 		news, c.out.news = true, false
@@ -245,6 +255,12 @@ func (e *Engine) flush(news bool) {
 		e.ends.Store(e.core.out.ends)
 		news = true
 	}
+	deviation := e.core.deviation
+	if deviation != nil && !e.deviates {
+		e.deviates = true
+	} else {
+		deviation = nil
+	}
 	differences := e.core.comparer.differences
 	if differences != nil {
 		e.core.comparer.differences = nil
@@ -252,6 +268,9 @@ func (e *Engine) flush(news bool) {
 	e.mu.Unlock()
 	for _, d := range differences {
 		e.cfg.Differ(d)
+	}
+	if deviation != nil && e.cfg.Deviates != nil {
+		e.cfg.Deviates(deviation)
 	}
 	if news {
 		e.cfg.Poller.Wake()
@@ -262,6 +281,10 @@ func (e *Engine) flush(news bool) {
 // lock is held.
 func (e *Engine) settle() bool {
 	done := e.core.Completed()
+	if d := e.core.deviation; d != nil && e.err == nil {
+		e.fail(d)
+		return true
+	}
 	if len(done) == 0 || e.aborted {
 		return false
 	}
@@ -349,6 +372,9 @@ func (e *Engine) transmit(a *Action) {
 
 // fail makes every call return an error from now on. The lock is held.
 func (e *Engine) fail(err error) {
+	if e.retired && e.late == nil {
+		e.late = err
+	}
 	if e.err == nil {
 		e.err = err
 		e.broken.Store(true)
@@ -359,12 +385,10 @@ func (e *Engine) fail(err error) {
 // deaths in the order in which they were declared. It must report each one after the link
 // has delivered its last byte.
 func (e *Engine) Dead(rank, replica int) {
-	p := e.core.job.index(rank, replica)
-	if p < 0 {
-		return
+	e = e.lock()
+	if p := e.core.job.index(rank, replica); p >= 0 {
+		e.core.Dead(p)
 	}
-	e.mu.Lock()
-	e.core.Dead(p)
 	e.flushAndUnlock()
 	e.cfg.Poller.Wake()
 }
@@ -373,7 +397,7 @@ func (e *Engine) Dead(rank, replica int) {
 // received its messages. If the rank then loses its last replica, the engine does not wait
 // for it.
 func (e *Engine) Through(rank int) {
-	e.mu.Lock()
+	e = e.lock()
 	e.core.finishing.Through(rank)
 	e.flushAndUnlock()
 }
@@ -386,10 +410,10 @@ func (e *Engine) HandedOver() bool {
 	e.Advance()
 	e.mu.Lock()
 	defer e.flushAndUnlock()
-	if !e.core.job.draining {
+	if !e.core.job.draining && !e.retired {
 		e.core.Drain()
 	}
-	return e.core.outgoing.Drained()
+	return !e.retired && e.core.outgoing.Drained()
 }
 
 // Received reports whether every live destination has received all messages of this

@@ -29,6 +29,38 @@ func (o *outgoing) detach(m *Message) {
 	}
 }
 
+// retire ends the requests of all messages that are kept: each message becomes a copy.
+func (o *outgoing) retire() {
+	for _, ctx := range o.contexts.order {
+		for _, s := range ctx.out {
+			if s == nil {
+				continue
+			}
+			for _, m := range s.kept {
+				if m != nil && !m.bookmark {
+					o.keepOnly(m)
+				}
+			}
+		}
+	}
+	for rank := range o.job.ranks {
+		o.updateWant(rank)
+	}
+}
+
+// keepOnly makes m a copy whose request has ended. Links may still use its former memory.
+func (o *outgoing) keepOnly(m *Message) {
+	m.req = nil
+	if m.copied {
+		return
+	}
+	r := &o.job.ranks[m.stream.rank]
+	if m.stream.rank != o.job.rank && o.eagerly(m) {
+		r.waiting--
+	}
+	o.copyOut(m)
+}
+
 // finish forgets m if every live replica of its destination has it.
 func (o *outgoing) finish(m *Message) {
 	if m.lacking != 0 || m.inflight != 0 {
@@ -47,6 +79,7 @@ func (o *outgoing) finish(m *Message) {
 	case m.copied:
 		r.retained -= len(m.data) + frameCost
 		o.buffers.put(m.data)
+		o.out.complete(m.req, Status{}, nil) // a synchronous send of a later run of the program may wait for it
 	default:
 		if o.eagerly(m) {
 			r.waiting--

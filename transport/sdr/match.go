@@ -4,6 +4,7 @@ package sdr
 // and matches them.
 type matching struct {
 	job      *job
+	journal  *journal
 	out      *outbox
 	history  *history
 	contexts *contexts
@@ -156,6 +157,9 @@ func (x *matching) bind(m *arrival, req *Request) {
 // fill completes a receive with a whole message from the given replica.
 func (x *matching) fill(req *Request, s *inStream, replica int, number uint64, tag int, payload []byte, of *past) {
 	x.keepPast(req, of.in(s.ctx.thread))
+	if x.journal.on {
+		x.journal.receives(s, number, tag, payload)
+	}
 	n := len(payload)
 	var err error
 	if n > len(req.buf) {
@@ -167,7 +171,7 @@ func (x *matching) fill(req *Request, s *inStream, replica int, number uint64, t
 	if n > 0 && &req.buf[0] != &payload[0] {
 		copy(req.buf[:n], payload)
 	}
-	if x.observer != nil && s.rank != x.job.rank { // a local message has used no link
+	if x.observer != nil && s.rank != x.job.rank && replica >= 0 { // a local message has crossed no link, nor has one that is received again
 		x.observer.Matched(Passage{Rank: s.rank, Replica: replica, Context: s.ctx.id, Number: number, Exact: s.ctx.exact, Tag: tag, Bytes: len(payload)})
 	}
 	s.taken = max(s.taken, number+1)
@@ -251,9 +255,8 @@ func (x *matching) endLocal(m *Message, req *Request) {
 	if m.copied {
 		x.job.ranks[x.job.rank].retained -= len(m.data) + frameCost
 		x.buffers.put(m.data)
-	} else {
-		x.out.complete(m.req, Status{}, nil)
 	}
+	x.out.complete(m.req, Status{}, nil)
 	x.outgoing.reuseMessage(m)
 }
 

@@ -5,13 +5,18 @@ package sdr
 func (e *Engine) Join(id, thread uint64, exact bool, members []int) (*Context, error) {
 	e.mu.Lock()
 	defer e.flushAndUnlock()
+	if e.retired {
+		return nil, e.err
+	}
 	return e.core.Join(id, thread, exact, members)
 }
 
 // Free leaves a context; operations under way in it are still completed.
 func (e *Engine) Free(ctx *Context) {
 	e.mu.Lock()
-	e.core.Free(ctx)
+	if !e.retired {
+		e.core.Free(ctx)
+	}
 	e.flushAndUnlock()
 }
 
@@ -19,13 +24,18 @@ func (e *Engine) Free(ctx *Context) {
 func (e *Engine) NoAnySource() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.retired {
+		return e.err
+	}
 	return e.core.NoAnySource()
 }
 
 // Send posts a message, see Core.Send.
 func (e *Engine) Send(ctx *Context, r *Request, data []byte, dst, tag int, sync bool) {
 	e.mu.Lock()
-	e.core.Send(ctx, r, data, dst, tag, sync)
+	if !e.retired {
+		e.core.Send(ctx, r, data, dst, tag, sync)
+	}
 	e.flushAndUnlock()
 }
 
@@ -39,7 +49,7 @@ func (e *Engine) SendNow(ctx *Context, data []byte, dst, tag int) bool {
 	if e.core.job.spent {
 		e.pace(dst, len(data), false)
 	}
-	sent := e.core.outgoing.SendNow(ctx, data, dst, 0, tag)
+	sent := !e.retired && e.core.outgoing.SendNow(ctx, data, dst, 0, tag)
 	e.mu.Unlock()
 	return sent
 }
@@ -47,7 +57,9 @@ func (e *Engine) SendNow(ctx *Context, data []byte, dst, tag int) bool {
 // Recv posts a receive, see matching.Recv.
 func (e *Engine) Recv(ctx *Context, r *Request, buf []byte, src, tag int) {
 	e.mu.Lock()
-	e.core.matching.Recv(ctx, r, buf, src, tag)
+	if !e.retired {
+		e.core.matching.Recv(ctx, r, buf, src, tag)
+	}
 	e.flushAndUnlock()
 }
 
@@ -55,6 +67,9 @@ func (e *Engine) Recv(ctx *Context, r *Request, buf []byte, src, tag int) {
 func (e *Engine) Probe(ctx *Context, src, tag int) (Status, bool) {
 	e.mu.Lock()
 	defer e.flushAndUnlock()
+	if e.retired {
+		return Status{}, false
+	}
 	return e.core.matching.Probe(ctx, src, tag)
 }
 
@@ -62,7 +77,7 @@ func (e *Engine) Probe(ctx *Context, src, tag int) (Status, bool) {
 func (e *Engine) Cancel(r *Request) bool {
 	e.mu.Lock()
 	defer e.flushAndUnlock()
-	return e.core.matching.Cancel(r)
+	return !e.retired && e.core.matching.Cancel(r)
 }
 
 // Sent returns how many messages the program has sent to each rank, on the communicators

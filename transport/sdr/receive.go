@@ -192,6 +192,9 @@ func (in *incoming) torn(m *arrival) {
 		return
 	}
 	m.filling = false
+	if in.matching.journal.retired && !m.hasData {
+		in.matching.unmatch(m)
+	}
 	if m.hasData { // an eager copy of another replica arrived while this one was being written
 		data := m.data
 		m.data, m.hasData = nil, false

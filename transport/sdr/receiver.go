@@ -8,6 +8,8 @@ import (
 
 // Receiver returns the receiver of the frames of transport.ChannelMessage from a process.
 func (e *Engine) Receiver(rank, replica int) transport.Receiver {
+	e = e.lock()
+	defer e.mu.Unlock()
 	return receiver{e, e.core.job.index(rank, replica)}
 }
 
@@ -17,7 +19,7 @@ type receiver struct {
 }
 
 func (r receiver) Begin(h *transport.Header) []byte {
-	r.e.mu.Lock()
+	r.e = r.e.lock()
 	defer r.e.flushAndUnlock()
 	if r.e.aborted {
 		return nil
@@ -28,7 +30,7 @@ func (r receiver) Begin(h *transport.Header) []byte {
 }
 
 func (r receiver) End(h *transport.Header, payload []byte) {
-	r.e.mu.Lock()
+	r.e = r.e.lock()
 	if !r.e.aborted {
 		if req := r.e.core.takeNext(r.p, h, payload); req != nil {
 			r.e.completed++
@@ -43,7 +45,7 @@ func (r receiver) End(h *transport.Header, payload []byte) {
 		}
 	}
 	r.e.lent[r.p] = false
-	wake := r.e.aborted
+	wake := r.e.over() // Released may wait
 	if !r.e.aborted {
 		if err := r.e.core.end(r.p, h, payload); err != nil {
 			r.e.fail(fmt.Errorf("%w: %w", ErrJobEnded, err))
@@ -57,9 +59,9 @@ func (r receiver) End(h *transport.Header, payload []byte) {
 }
 
 func (r receiver) Torn(h *transport.Header, _ int) {
-	r.e.mu.Lock()
+	r.e = r.e.lock()
 	r.e.lent[r.p] = false
-	wake := r.e.aborted
+	wake := r.e.over() // Released may wait
 	if !r.e.aborted {
 		r.e.core.incoming.Torn(r.p, h)
 	}

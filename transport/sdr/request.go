@@ -128,6 +128,6 @@ type arrival struct {
 	order   uint64   // position in order of arrival
 	cut     uint64   // the last cut that its sender had passed
 	eager   int      // process whose credit it holds, or -1
-	from    int      // replica of the source that sent it, once it is whole
+	from    int      // if whole: the replica of its source that sent it, -1 if the program receives it again
 	local   *Message // a message from this rank to itself, not copied
 }

@@ -82,7 +82,10 @@ func (e *Engine) Drain(ctx context.Context, cut uint64) error {
 	err := e.Pending()
 	if err == nil {
 		e.mu.Lock()
-		err = e.core.cuts.BeginCut(cut)
+		if err = e.core.caughtUp(); err == nil {
+			e.core.endJournal()
+			err = e.core.cuts.BeginCut(cut)
+		}
 		e.flushAndUnlock()
 	}
 	if err != nil {

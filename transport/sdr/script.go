@@ -37,7 +37,9 @@ func (e *Engine) Start(ctx *Context, s *Script) {
 	s.done.Reset()
 	round := s.Step()
 	e.mu.Lock()
-	e.core.BeginCollective(ctx, s)
+	if !e.retired {
+		e.core.BeginCollective(ctx, s)
+	}
 	e.run(s, round)
 }
 
@@ -54,7 +56,7 @@ type Post struct {
 // run posts this round of s and the following ones, until one is not complete at once. It
 // is called with the lock held, and releases it.
 func (e *Engine) run(s *Script, round []Post) {
-	for len(round) > 0 {
+	for len(round) > 0 && !e.retired {
 		if e.core.job.spent {
 			e.paceAll(round)
 		}
@@ -72,7 +74,9 @@ func (e *Engine) run(s *Script, round []Post) {
 		round = s.Step()
 		e.mu.Lock()
 	}
-	e.core.EndCollective(s)
+	if !e.retired {
+		e.core.EndCollective(s)
+	}
 	e.flushAndUnlock()
 }
 

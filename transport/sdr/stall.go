@@ -64,6 +64,9 @@ func (e *Engine) Stalls() (stalls []Stall, completed uint64) {
 func (e *Engine) Awaited(r *Call) Awaited {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.retired {
+		return Awaited{}
+	}
 	return e.core.finishing.Awaited(&r.Request)
 }
 
@@ -71,6 +74,9 @@ func (e *Engine) Awaited(r *Call) Awaited {
 func (e *Engine) AwaitedProbe(ctx *Context, src, tag int) Awaited {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.retired {
+		return Awaited{}
+	}
 	return e.core.finishing.Awaited(&Request{ctx: ctx, source: src, tag: tag})
 }
 

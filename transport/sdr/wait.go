@@ -93,7 +93,8 @@ func (e *Engine) await(r *Call) error {
 			return err
 		}
 		e.mu.Lock()
-		if err := e.core.finishing.Hopeless(&r.Request); err != nil && !r.Done() {
+		if e.retired { // the next look finds that the engine is broken
+		} else if err := e.core.finishing.Hopeless(&r.Request); err != nil && !r.Done() {
 			e.core.finishing.GiveUp(&r.Request, err)
 		} else if !r.Done() {
 			stall = e.stalled(stall, e.core.finishing.Awaited(&r.Request))
@@ -144,6 +145,9 @@ func (e *Engine) WaitFor(cond func() bool, hopeless func() error, awaited func()
 func (e *Engine) Hopeless(r *Call) error {
 	e.mu.Lock()
 	defer e.flushAndUnlock()
+	if e.retired {
+		return nil
+	}
 	return e.core.finishing.Hopeless(&r.Request)
 }
 
@@ -151,6 +155,9 @@ func (e *Engine) Hopeless(r *Call) error {
 func (e *Engine) NothingComes(ctx *Context, src, tag int) error {
 	e.mu.Lock()
 	defer e.flushAndUnlock()
+	if e.retired {
+		return nil
+	}
 	return e.core.finishing.hopelessReceive(&Request{ctx: ctx, source: src, tag: tag})
 }
 

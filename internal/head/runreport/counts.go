@@ -10,7 +10,7 @@ type Counts struct {
 	Sections      int64 `json:"sections"`       // sections completed
 	TasksRun      int64 `json:"tasks_run"`      // task bodies run
 	TasksReceived int64 `json:"tasks_received"` // task results received from a peer
-	TasksRerun    int64 `json:"tasks_rerun"`    // tasks run again in place of a dead peer
+	TasksRerun    int64 `json:"tasks_rerun"`    // tasks run in place of a dead peer, or in a second run
 	UpdateBytes   int64 `json:"update_bytes"`   // payload of updates sent
 	UpdatesTorn   int64 `json:"updates_torn"`   // updates that were only partially received
 	UpdatesLost   int64 `json:"updates_lost"`   // updates that were lost with a connection

@@ -84,14 +84,15 @@ type Process struct {
 	Status      string      `json:"status"`          // status of the operating system's process
 	Clone       string      `json:"clone,omitempty"` // the tool that started it, from -clone; pid and status are the tool's
 	Counts
-	Usage *counters.Usage `json:"usage,omitempty"` // resources that it had used at its last report
+	SecondRuns []job.SecondRun `json:"second_runs"`     // its runs from a safe point, alone, that have got to where it had been
+	Usage      *counters.Usage `json:"usage,omitempty"` // resources that it had used at its last report
 }
 
 // Add adds one process with its stats.
 func (r *Report) Add(p Process, s job.Stats) {
 	p.add(s)
 	r.add(s)
-	p.Usage = s.Usage
+	p.Usage, p.SecondRuns = s.Usage, append([]job.SecondRun{}, s.SecondRuns...)
 	r.count(p.Process, s.Counters)
 	r.Processes = append(r.Processes, p)
 	for name, t := range s.TaskTypes {

@@ -94,6 +94,7 @@ func (r *recovering) drain(number uint64, yield func(func())) error {
 	ctx, stop := context.WithCancel(r.runCtx)
 	defer stop()
 	r.stopDrain, r.cutAt = stop, nil
+	r.noReturn()
 	msgs := r.messages.Load()
 	var err error
 	yield(func() {
@@ -153,6 +154,12 @@ func (r *recovering) order(o job.Order) {
 		r.faults.Step(job.KillBackup, "complete")
 	}
 	r.mu.Lock()
+	if o.Kind == job.OrderSettled || o.Kind == job.OrderAgain {
+		r.second.answer = &o
+		r.mu.Unlock()
+		r.changed()
+		return
+	}
 	var points uint64
 	if r.startAt != nil { // the run does not stop at the safe point at which it began
 		points = r.startAt.Point
@@ -160,6 +167,9 @@ func (r *recovering) order(o job.Order) {
 	if p := r.program; p != nil {
 		p.due.Store(true) // set before points is read: see Program.due
 		points = max(points, p.points.Load())
+		if p.second != nil {
+			points = max(points, p.second.to)
+		}
 	}
 	replies := r.member.Order(o, points)
 	if p := r.program; p != nil {

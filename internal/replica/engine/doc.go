@@ -9,6 +9,10 @@
 // files. Engine combines them and runs the program. The verifier of sharing finds wrong
 // results of tasks (-sdc). Its watcher finds replicas whose states differ (-diverge).
 //
+// The program of a process may run again alone, from a settled point: a safe point at which
+// the process has made an image of the registered state, in memory. All other processes go
+// on, and the second run does nothing that they could see (again.go).
+//
 // A cut is a consistent cut: a safe point at which all processes stop, after they have
 // received every message that was sent before it.
 package engine

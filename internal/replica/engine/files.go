@@ -22,8 +22,11 @@ func (p *Program) UseFiles(f Files) error {
 	return p.Protect("intra.files", f)
 }
 
-// Files returns the output files of the run, nil if it has none.
-func (p *Program) Files() Files { return p.files }
+// Files returns the output files of the run, nil if it has none. Only package file calls it.
+func (p *Program) Files() Files {
+	p.usesFiles = true
+	return p.files
+}
 
 // Cut returns the number of the last consistent cut of all processes, 0 if there was none.
 func (p *Program) Cut() uint64 { return p.cut }
@@ -78,7 +81,7 @@ func (p *Program) resumeFiles() error {
 	if p.files == nil {
 		return nil
 	}
-	return p.files.Resume(!p.joined && !p.trial)
+	return p.files.Resume(!p.joined && !p.trial && p.second == nil)
 }
 
 // settleFiles makes durable what the program has written to its output files. It releases

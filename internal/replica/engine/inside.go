@@ -144,16 +144,27 @@ func (p *Program) RefuseCalls(prefix string) error {
 }
 
 // RunTask runs task i of a section at its launch, in a process that was started by
-// itself or has not reached its first safe point.
-func (p *Program) RunTask(s *Section, i int) { p.inside.runTask(s, &s.Tasks[i], s.Tasks[i].Body) }
+// itself, has not reached its first safe point, or runs again alone.
+func (p *Program) RunTask(s *Section, i int) {
+	p.rerun++
+	p.inside.runTask(s, &s.Tasks[i], s.Tasks[i].Body)
+}
 
 // OnceAlone calls f for a rank that is not a process of a job. The result is encoded
 // and decoded, as if another replica had sent it.
 func OnceAlone(f func() ([]byte, error)) ([]byte, error) { return decodeOnce(encodeOnce(f())) }
 
 // Once calls f in a process that was started by itself. The result is encoded and
-// decoded, as if another replica had sent it.
+// decoded, as if another replica had sent it. A process that runs again alone gets the result
+// of its earlier run.
 func (p *Program) Once(f func() ([]byte, error)) ([]byte, error) {
+	if p.second != nil {
+		b, err := p.second.onceAgain()
+		if err != nil {
+			return nil, err
+		}
+		return decodeOnce(b)
+	}
 	return decodeOnce(encodeOnce(p.inside.runOnce(f)))
 }
 

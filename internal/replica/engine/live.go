@@ -45,6 +45,11 @@ func (e *Engine) Live(program func(*Program) error, released <-chan struct{}) er
 		if err == nil {
 			err = e.run(program)
 		}
+		if e.recovering.goesAlone() {
+			if err = e.recovering.goAlone(); err == nil {
+				continue
+			}
+		}
 		if err == nil {
 			e.trace.flush(e.head)
 			if err = e.recovering.written(); err != nil {
@@ -107,6 +112,9 @@ func (e *Engine) run(program func(*Program) error) error {
 	if err == nil {
 		err = program(p)
 	}
+	if e.recovering.goesAlone() {
+		return errAlone
+	}
 	e.tellAll()
 	if err == nil {
 		err = e.watch.leave()
@@ -151,10 +159,7 @@ func (e *Engine) returned(p *Program) error {
 	if e.stores != nil {
 		e.stores.returned()
 	}
-	e.stats.total.Points, e.stats.total.Place, e.stats.total.Restored = p.points.Load(), p.place(), 0
-	if p.restored {
-		e.stats.total.Restored = p.first + 1
-	}
+	e.stats.total.Points, e.stats.total.Place, e.stats.total.Restored = p.points.Load(), p.place(), p.began
 	e.bye()
 	return nil
 }

@@ -26,6 +26,8 @@ func (h *sharing) messaging() sdr.Config {
 		Observer:    h.trace.observer(),
 		Before:      beforeMessages{h},
 		Ordered:     true,
+		Always:      h.setup.Ordered,
+		Deviates:    h.runDeviates,
 	}
 	if h.faults.Mid(job.KillMessage) != nil {
 		c.Mid = func() func() bool { return h.faults.Mid(job.KillMessage) }
@@ -54,6 +56,16 @@ func (h *sharing) messaging() sdr.Config {
 func (h *sharing) assertionFails(d *sdr.Difference) {
 	err := fmt.Errorf("%w: %v: the program calls AssertSendDeterministic (%s), but its messages depend on the order in which others arrive, "+
 		"on the results of tests, on time, random numbers or map order; take the call out, and run with -check", ErrDiverged, d, d.Asserted)
+	h.endDiverged(err)
+}
+
+// runDeviates reports that a second run of the program has not sent what the first one had.
+func (h *sharing) runDeviates(d *sdr.Deviation) {
+	h.endDiverged(fmt.Errorf("%w: the run again from a settled point differs from the run before: %w: %s", ErrDiverged, d, job.ForgottenState))
+}
+
+// endDiverged ends the job, since replicas, or two runs of one, have diverged.
+func (h *sharing) endDiverged(err error) {
 	h.mu.Lock()
 	ends := h.err == nil
 	h.fail(err) // before the report, because the head may then end this process with another error

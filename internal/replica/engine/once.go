@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 
@@ -11,10 +12,11 @@ import (
 // onceCalls is the protocol of Once with the state of the program's calls.
 type onceCalls struct {
 	*section.Once
-	wanted bool   // the protocol orders this replica to run the function
-	inside bool   // the program is in Once
-	here   bool   // the function of Once runs here
-	ended  uint64 // calls of Once that have ended
+	wanted bool      // the protocol orders this replica to run the function
+	inside bool      // the program is in Once
+	here   bool      // the function of Once runs here
+	ended  uint64    // calls of Once that have ended
+	kept   *[][]byte // results for a second run of the program; nil: they are not kept
 }
 
 // Once takes part in the next call of Once. f runs on one replica, and all replicas get
@@ -62,7 +64,9 @@ func (h *sharing) runOnce(f func() ([]byte, error)) ([]byte, error) {
 	for {
 		seen := h.changes.Load()
 		if result, ok := h.once.Done(); ok {
-			h.once.Leave()
+			if h.once.Leave(); h.once.kept != nil {
+				*h.once.kept = append(*h.once.kept, bytes.Clone(result))
+			}
 			h.mu.Unlock()
 			return decodeOnce(result)
 		}

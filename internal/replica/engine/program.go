@@ -28,21 +28,25 @@ type Program struct {
 	World   *comm.Comm
 	Context context.Context // done when the job ends or rolls back
 
-	engine   *Engine // nil for a process that was started without a launcher
-	inside   inside  // used without an engine, and before the first safe point
-	state    checkpoint.State
-	stateErr error  // the first error of registering state
-	ended    error  // why the program has ended its goroutine, used without an engine
-	restored bool   // the run began with saved state
-	first    uint64 // number of safe points before the first one of this run
-	points   atomic.Uint64
-	called   *callsite.Site // the first call of SafePoint; nil before it
-	steps    steps
-	files    Files  // nil: the program does not use package file
-	joined   bool   // the run began in a joiner
-	trial    bool   // the run is a trial of checked mode
-	oldest   uint64 // as of that cut: the job rolls back to no safe point before this one; 0: unknown
-	cut      uint64 // the last safe point at which all processes took a cut, 0: none
+	engine    *Engine // nil for a process that was started without a launcher
+	inside    inside  // used without an engine, and before the first safe point
+	state     checkpoint.State
+	stateErr  error  // the first error of registering state
+	ended     error  // why the program has ended its goroutine, used without an engine
+	restored  bool   // the run began with saved state
+	first     uint64 // number of safe points before the first one of this run
+	points    atomic.Uint64
+	called    *callsite.Site // the first call of SafePoint; nil before it
+	steps     steps
+	files     Files      // nil: the program does not use package file
+	usesFiles bool       // it has opened one
+	joined    bool       // the run began in a joiner
+	trial     bool       // the run is a trial of checked mode
+	began     uint64     // safe point at which the job let it begin with saved state; 0: it did not
+	second    *secondRun // the run is that of a process that runs again alone; nil: it is not
+	rerun     int64      // tasks that it has run where an earlier run had been
+	oldest    uint64     // as of that cut: the job rolls back to no safe point before this one; 0: unknown
+	cut       uint64     // the last safe point at which all processes took a cut, 0: none
 
 	// due may be set by any goroutine, to have stop called at the next safe point. The
 	// program counts a safe point before it reads due. So a goroutine that sets due and then
@@ -54,6 +58,9 @@ type Program struct {
 	compare func(point uint64, state *checkpoint.State) error
 	// resumed is called at the first safe point, when the state is complete.
 	resumed func() error
+	// goAgain and settle are called at each safe point where no earlier run has been, before
+	// and after all else; nil: this process never runs again alone.
+	goAgain, settle func(point uint64) error
 }
 
 // newWorld returns the communicator of all ranks of the engine's job.
@@ -83,6 +90,19 @@ func (p *Program) Restored() bool { return p.restored }
 // first safe point.
 func (p *Program) Resuming() bool { return p.restored && p.points.Load() == p.first }
 
+// Alone reports whether sections concern this process alone: the program resumes, or is
+// where an earlier run of it has been.
+func (p *Program) Alone() bool { return p.restored && p.points.Load() < p.entered() }
+
+// entered returns the number of safe points that this process has entered, in any run.
+func (p *Program) entered() uint64 {
+	n := max(p.points.Load(), p.first+1)
+	if p.second != nil {
+		n = max(n, p.second.to)
+	}
+	return n
+}
+
 var errLate = errors.New("register all state before the first SafePoint")
 
 // Protect registers the variable at x as state of the program.
@@ -109,7 +129,7 @@ func (p *Program) restore(im *checkpoint.Image, point uint64) {
 	if p.engine != nil {
 		p.state.Alloc = p.engine.sharing.alloc
 	}
-	p.first, p.cut = point-1, point
+	p.first, p.cut, p.began = point-1, point, point
 	p.points.Store(point - 1)
 }
 
@@ -122,13 +142,22 @@ func (p *Program) SafePoint(check func(point uint64) error) error {
 	}
 	first := point == p.first+1
 	if first && p.stateErr == nil {
-		p.stateErr = p.settle()
+		p.stateErr = p.ready()
 	}
 	switch {
 	case p.stateErr != nil:
 		return p.stateErr
 	case first && p.restored:
 		return p.resumeFiles() // the state was taken at this safe point
+	case p.second != nil && point < p.second.to:
+		return nil // an earlier run has done what was due
+	}
+	if p.goAgain != nil {
+		if err := p.goAgain(point); err != nil {
+			return err
+		}
+	}
+	switch {
 	case check != nil:
 		if err := check(point); err != nil {
 			return err
@@ -140,7 +169,12 @@ func (p *Program) SafePoint(check func(point uint64) error) error {
 		}
 	}
 	if p.due.Load() {
-		return p.stop(point)
+		if err := p.stop(point); err != nil {
+			return err
+		}
+	}
+	if p.settle != nil {
+		return p.settle(point)
 	}
 	return nil
 }
@@ -183,8 +217,8 @@ func (p *Program) place() string {
 	return p.called.String()
 }
 
-// settle ends the registration of state.
-func (p *Program) settle() error {
+// ready ends the registration of state.
+func (p *Program) ready() error {
 	if err := p.state.Settle(); err != nil {
 		return fmt.Errorf("intra.SafePoint: %w; register it before the first SafePoint", err)
 	}

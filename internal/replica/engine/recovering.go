@@ -32,6 +32,7 @@ type recovering struct {
 	arriving  arriving
 	back      recovery.Return[stateCopy]
 	fails     bool // the program has to fail, because the job does not roll back for its error
+	second    secondRuns
 
 	writer *checkpoint.Writer // writes files; nil before the first one
 	saving atomic.Int64       // number of files that are being written
@@ -39,7 +40,7 @@ type recovering struct {
 
 func newRecovering(n *node, h *sharing, bury func(job.Process)) *recovering {
 	return &recovering{node: n, sharing: h, bury: bury,
-		member: recovery.NewMember(n.setup.Self, 0, n.setup.Next), outbound: make(map[job.Process]*outbound)}
+		member: recovery.NewMember(n.setup.Self, 0, n.setup.Next), outbound: make(map[job.Process]*outbound), second: secondRuns{due: n.setup.Again}}
 }
 
 // dead records that a process has died.
@@ -65,6 +66,10 @@ func (r *recovering) newProgram(e *Engine) (*Program, error) {
 	}
 	if r.back.Pending() {
 		return nil, errBack
+	}
+	if len(r.setup.Again) > 0 {
+		p.goAgain, p.settle = r.goAgain, r.settle
+		r.beginAlone(p)
 	}
 	if r.sharing.verifier.compares() || r.sharing.flips != nil || r.sharing.watch != nil {
 		p.compare = r.compareState

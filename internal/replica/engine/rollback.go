@@ -14,6 +14,8 @@ import (
 func (r *recovering) rollback(o job.Order) {
 	r.slots.Back(o.Number, o.Older)
 	r.program, r.fails = nil, false
+	r.noReturn()
+	r.second.back = nil
 	r.outbound = make(map[job.Process]*outbound)
 	r.endRun(ErrRollback)
 	if r.stopDrain != nil {

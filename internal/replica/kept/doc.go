@@ -34,8 +34,9 @@
 //
 // # What the driver has to know
 //
-// A rank keeps nothing if it asserts that it is send-deterministic: its replicas may then
-// test and receive in different orders, and their maps would differ. Without that
+// A rank keeps nothing where its replicas may test and receive in different orders, as their
+// maps would differ. So the driver orders matching (sdr.Config.Always) even if the program
+// asserts that it is send-deterministic. Where matching is
 // assertion messages carry no causal history, so the log holds none, and no vector clock
 // is reset. A decision is logged when it takes effect. A replica alone sends its decisions
 // to no peer, but logs them, because it may still roll back.

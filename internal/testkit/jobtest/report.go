@@ -73,6 +73,8 @@ type End struct {
 	Sections    int64       `json:"sections"`
 	TasksRun    int64       `json:"tasks_run"`
 	Links       int64       `json:"links"`
+
+	SecondRuns []job.SecondRun `json:"second_runs"`
 }
 
 // Kill is a requested kill.

@@ -25,6 +25,10 @@ type Job struct {
 	Layer func(p *Process) Layer
 	// Recovery makes the job take cuts; nil: it takes none.
 	Recovery *Recovery
+	// Settle is the mean number of safe points between those from which a process can run
+	// again, 0: there are none.
+	Settle  int
+	Returns []Return
 	// Record makes every process record its decisions. With Replay, the process of each
 	// rank carries out the decisions of another run, and makes none; all degrees are then
 	// 1.
@@ -90,6 +94,7 @@ type Process struct {
 	verdicts int           // number of deaths that it knows of
 	steps    [3]func()     // its possible steps
 	cuts     cutState
+	again    againState
 }
 
 const (
@@ -110,6 +115,7 @@ type Result struct {
 	FiredAt   [points]int // at each point
 
 	Cuts, Cancelled, Joined, Rollbacks int
+	Again                              int // runs of programs that began at a settled point
 	Pasts                              *Pasts
 }
 
@@ -165,7 +171,7 @@ func (j Job) Run(program func(p *Process) error) (*Result, error) {
 		}
 	}()
 	err := r.loop()
-	res := &Result{Pasts: r.pasts, Processes: r.processes, Steps: r.steps, Fired: len(r.dead), FiredAt: r.fired}
+	res := &Result{Pasts: r.pasts, Processes: r.processes, Steps: r.steps, Again: r.again, Fired: len(r.dead), FiredAt: r.fired}
 	if h := r.head; h != nil {
 		res.Cuts, res.Cancelled, res.Joined, res.Rollbacks = h.completed, h.cancelled, h.joins, h.rollbacks
 	}
@@ -206,6 +212,7 @@ type run struct {
 	dead      []*Process
 	fired     [points]int
 	steps     int
+	again     int // runs that began at a settled point
 	events    int // steps, except early returns of WaitFor
 	now       time.Duration
 	choices   []func()
@@ -223,6 +230,7 @@ func (r *run) loop() error {
 				r.kill(r.process(k.Rank, k.Replica), AtStep)
 			}
 		}
+		r.returns()
 		r.choices, r.behind = r.choices[:0], r.behind[:0]
 		running, first, weary := false, (*Process)(nil), (*Process)(nil)
 		for _, p := range r.processes {
@@ -327,6 +335,9 @@ func (r *run) kill(p *Process, at Point) {
 // bounded checks that a process keeps no more copies than its limits allow.
 func (r *run) bounded(p *Process) error {
 	limit := r.job.Limits.Retain * len(r.job.Degrees)
+	if p.again.runs > 0 || p.again.ordered { // the messages of a run that has ended are copied, whatever their sizes
+		return nil
+	}
 	if _, bytes := p.Engine.Retained(); limit > 0 && bytes > limit {
 		return fmt.Errorf("%v keeps %d bytes, more than %d", p, bytes, limit)
 	}

@@ -49,7 +49,7 @@ func (p *Process) obey() {
 	switch o.kind {
 	case ask:
 		s.asked = o.cut
-		p.tell(word{kind: ask, cut: o.cut, count: s.safe})
+		p.tell(word{kind: ask, cut: o.cut, count: p.again.most})
 	case cutAt:
 		s.asked, s.cut, s.at = 0, o.cut, o.at
 	case cancel:
@@ -74,17 +74,34 @@ func (p *Process) SafePoint(save func() []byte) error {
 		p.Engine.Resume()
 	}
 	s.safe++
+	if s.safe <= p.again.most {
+		return nil // it has passed this one before
+	}
+	p.again.most, p.again.inside = s.safe, true
+	if err := p.atPoint(save); err != nil {
+		return err
+	}
+	p.again.inside = false
+	return nil
+}
+
+// atPoint does what is due at a safe point that p enters for the first time.
+func (p *Process) atPoint(save func() []byte) error {
+	s := &p.cuts
 	if err := p.Engine.WaitFor(func() bool { return s.asked == 0 }, nil, nil); err != nil {
 		return err
 	}
 	switch {
 	case s.cut == 0 || s.at > s.safe:
-		return nil
+		return p.settle(save)
 	case s.at < s.safe:
 		return fmt.Errorf("%v is past safe point %d of cut %d", p, s.at, s.cut)
 	}
 	cut := s.cut
 	p.Reach(AtCut)
+	if !p.again.ordered {
+		p.again.points = nil
+	}
 	err := p.Engine.Drain(context.Background(), cut)
 	if errors.Is(err, sdr.ErrCancelled) {
 		return nil
@@ -100,7 +117,10 @@ func (p *Process) SafePoint(save func() []byte) error {
 	p.tell(word{kind: cutAt, cut: cut, taken: taken})
 	p.Reach(AtCut)
 	s.taken = taken
-	return p.leave(cut)
+	if err := p.leave(cut); err != nil {
+		return err
+	}
+	return p.settle(save)
 }
 
 // leave waits until the cut is complete, or cancelled.
@@ -174,7 +194,13 @@ func (p *Process) serve(program func(p *Process) error) {
 		if err == nil {
 			err = program(p)
 		}
+		if p.again.ordered && !p.Killed && p.cuts.back == nil && (err == nil || errors.Is(err, errAgain)) {
+			if err = p.runAgain(); err == nil {
+				continue
+			}
+		}
 		if err == nil {
+			p.again.points = nil
 			p.tell(word{kind: cancel})
 			err = p.Engine.Drained(context.Background())
 		}
@@ -187,7 +213,7 @@ func (p *Process) serve(program func(p *Process) error) {
 		if p.Killed {
 			return
 		}
-		if p.cuts.back != nil && (err == nil || errors.Is(err, errRollback)) {
+		if p.cuts.back != nil && (err == nil || errors.Is(err, errRollback) || errors.Is(err, errAgain)) {
 			continue
 		}
 		p.Err, p.finished = err, true
@@ -224,6 +250,7 @@ func (p *Process) startAt(at *start) {
 	s := &p.cuts
 	s.back, s.boarded, s.taken = nil, at, nil
 	s.incarnation, s.safe, s.restored = at.incarnation, at.from.safe-1, at.from.state
+	p.again.most, p.again.points, p.again.ordered, p.again.inside = s.safe, nil, false, false
 	p.Record = at.from.record.atCut()
 	cfg := p.config()
 	cfg.Peers = func(rank, replica int) (uint32, bool) {

@@ -1,8 +1,9 @@
 // Anyorder is a program whose messages depend on the order in which others arrive. Rank 0
 // gives the next task to the first rank that requests one. In each pass every rank hashes
 // messages in the order of their arrival. At the end the program prints whether each task
-// was done once and whether all ranks have the same result. With a second argument it
-// wrongly asserts that its messages do not depend on any order.
+// and whether all ranks have the same result. With the second argument forget it does not
+// register the hash of what it has seen. With another one it wrongly asserts that its messages
+// depend on no order.
 package main
 
 import (
@@ -32,23 +33,26 @@ func main() {
 		if err != nil {
 			return err
 		}
-		if len(os.Args) > 2 { // the assertion is wrong: the messages depend on the order
+		forgets := len(os.Args) > 2 && os.Args[2] == "forget"
+		if len(os.Args) > 2 && !forgets { // wrong: its messages do depend on the order
 			if err := p.World().AssertSendDeterministic(); err != nil {
 				return err
 			}
 		}
-		return run(p, uint64(tasks))
+		return run(p, uint64(tasks), forgets)
 	})
 }
 
 // passes is the number of exchanges of hashes, with a safe point before each.
 const passes = 20
 
-func run(p *intra.Process, tasks uint64) error {
+func run(p *intra.Process, tasks uint64, forgets bool) error {
 	w := p.World()
 	var seen, done uint64
 	var pass int64
-	intra.Protect(p, "seen", &seen)
+	if !forgets {
+		intra.Protect(p, "seen", &seen)
+	}
 	intra.Protect(p, "done", &done)
 	intra.Protect(p, "pass", &pass)
 	for ; pass <= passes; pass++ {

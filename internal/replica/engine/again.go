@@ -1,0 +1,217 @@
+package engine
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/intrahpc/intra/internal/base/checkpoint"
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/transport/sdr"
+)
+
+// secondRuns runs the program of this process again, from a settled point, while all other
+// processes go on. At a settled point it makes an image of the registered state, in memory.
+// From then on the engine of messages and Once keep what the program gets from outside.
+//
+// Nothing that the second run does up to the safe point where the first one has ended can be
+// seen outside of the process: its sections run here alone, its messages are compared and
+// dropped, and calls of Once return what they had returned.
+type secondRuns struct {
+	due    []job.Again
+	point  *settled   // where the program can run again from; nil: nowhere
+	answer *job.Order // the last answer of the head
+	back   *secondRun // the run of the program is over, or about to be, and this one follows; nil: it goes on
+}
+
+// settled is a safe point from which the program can run again.
+type settled struct {
+	number uint64
+	image  *checkpoint.Image
+	place  *sdr.Place
+	output json.RawMessage
+	once   [][]byte // encoded results of the calls of Once since, in order
+}
+
+// secondRun is a run of the program from a settled point.
+type secondRun struct {
+	from  *settled
+	to    uint64 // safe point at which the run before has ended
+	begun time.Duration
+	calls int // of Once
+}
+
+// errAlone ends a run of the program of a process that runs again alone.
+var errAlone = fmt.Errorf("this replica runs again from its last settled point, alone: %w", errAgain{})
+
+var errFiles = errors.New("-fault again: a process that has opened a file with package file does not run again alone")
+
+// errAgain is ErrRollback to the program, which returns it from run like one of the job.
+type errAgain struct{}
+
+func (errAgain) Error() string        { return "return this error from run" }
+func (errAgain) Is(target error) bool { return target == ErrRollback }
+
+// dueAt returns the request for a run that ends at a safe point, nil if there is none.
+func (a *secondRuns) dueAt(to uint64) *job.Again {
+	if a.point == nil {
+		return nil
+	}
+	i := slices.IndexFunc(a.due, func(d job.Again) bool { return d.To == to && d.From == a.point.number })
+	if i < 0 {
+		return nil
+	}
+	return &a.due[i]
+}
+
+// goAgain is called at each safe point of a process of which such runs are requested, before
+// anything else is done there. It ends the run of the program if another one is due.
+func (r *recovering) goAgain(point uint64) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	a := &r.second
+	if p := r.program; p != nil && p.second != nil && point == p.second.to {
+		r.caughtUp(p)
+	}
+	if a.dueAt(point) == nil {
+		return nil
+	}
+	if r.program != nil && r.program.usesFiles {
+		return errFiles
+	}
+	if err := r.messages.Load().Retire(errAlone); err != nil {
+		return fmt.Errorf("safe point: %w", err)
+	}
+	a.back = &secondRun{from: a.point, to: point, begun: r.now()}
+	r.noReturn()
+	return errAlone
+}
+
+// caughtUp records that a second run is where the run before had ended. The caller holds the
+// lock.
+func (r *recovering) caughtUp(p *Program) {
+	s := p.second
+	t := &r.sharing.stats.total
+	t.TasksRerun += p.rerun
+	t.SecondRuns = append(t.SecondRuns, job.SecondRun{From: s.from.number, To: s.to, Seconds: r.since(s.begun)})
+	r.second.due = slices.DeleteFunc(r.second.due, func(d job.Again) bool { return d.To == s.to && d.From == s.from.number })
+}
+
+// settle is called at each safe point of such a process, after everything else. It makes the
+// safe point one from which the program can run again if that is requested.
+func (r *recovering) settle(point uint64) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !slices.ContainsFunc(r.second.due, func(d job.Again) bool { return d.From == point }) {
+		return nil
+	}
+	switch {
+	case r.program == nil:
+		return errBack
+	case r.program.usesFiles:
+		return errFiles
+	case r.sharing.verifier != nil || r.setup.Check:
+		return errors.New("-fault again: a job that verifies results (-sdc, -check) keeps nothing to run again from")
+	}
+	place, err := r.messages.Load().Settle()
+	if err != nil {
+		return fmt.Errorf("safe point: %w", err)
+	}
+	im, err := r.program.Image()
+	if err != nil {
+		return fmt.Errorf("safe point: %w", err)
+	}
+	s := &settled{number: point, place: place}
+	r.unlocked(func() { s.image = im.Clone(nil) })
+	answer, err := r.ask(job.Reply{Kind: job.ReplySettled, Generation: r.member.Generation(), Number: point}, job.OrderSettled)
+	if err != nil {
+		return err
+	}
+	s.output = answer.Output
+	r.messages.Load().Forget(place)
+	r.second.point, r.sharing.once.kept = s, &s.once
+	return nil
+}
+
+// ask sends a reply to the head and returns its answer. The caller holds the lock.
+func (r *recovering) ask(reply job.Reply, answer job.OrderKind) (*job.Order, error) {
+	r.second.answer = nil
+	r.reply([]job.Reply{reply})
+	for {
+		seen := r.changes.Load()
+		switch o := r.second.answer; {
+		case r.back.Pending():
+			return nil, errBack
+		case o != nil && o.Kind == answer && o.Number == reply.Number:
+			return o, nil
+		}
+		if err := r.waitChange(seen, r.yield); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// goesAlone reports whether the run of the program is over since another one follows.
+func (r *recovering) goesAlone() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.second.back != nil && !r.back.Pending()
+}
+
+// goAlone prepares the next run of the program. The goroutine of the program calls it after
+// the program has returned.
+func (r *recovering) goAlone() error {
+	first := r.messages.Load()
+	if err := first.Released(r.runCtx); err != nil {
+		return r.ended(err)
+	}
+	unused := func() bool { return r.sharing.pending.Load() == 0 && r.sharing.filling.Load() == 0 }
+	if err := r.poller.Wait(r.runCtx, unused); err != nil {
+		return r.ended(err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.second.back
+	if s == nil { // the job rolls back
+		return errBack
+	}
+	if _, err := r.ask(job.Reply{Kind: job.ReplyAgain, Generation: r.member.Generation(), Number: s.from.number, Output: s.from.output}, job.OrderAgain); err != nil {
+		return err
+	}
+	next, err := first.Again(s.from.place)
+	if err != nil {
+		return fmt.Errorf("run again from safe point %d: %w", s.from.number, err)
+	}
+	r.messages.Store(next)
+	return nil
+}
+
+// beginAlone makes p a second run, if one is to begin. The caller holds the lock.
+func (r *recovering) beginAlone(p *Program) {
+	s := r.second.back
+	if s == nil {
+		return
+	}
+	began := uint64(0)
+	if r.program != nil {
+		began = r.program.began
+	}
+	p.restore(s.from.image, s.from.number)
+	p.second, p.began = s, began
+	r.second.back = nil
+}
+
+// noReturn records that the program cannot run again from the last settled point. The caller
+// holds the lock.
+func (r *recovering) noReturn() { r.second.point, r.sharing.once.kept = nil, nil }
+
+// onceAgain returns the encoded result of the next call of Once in a second run.
+func (s *secondRun) onceAgain() ([]byte, error) {
+	if s.calls == len(s.from.once) {
+		return nil, fmt.Errorf("intra.Once: %w: a run again from safe point %d calls it more often than the run before: %s", ErrDiverged, s.from.number, job.ForgottenState)
+	}
+	s.calls++
+	return s.from.once[s.calls-1], nil
+}

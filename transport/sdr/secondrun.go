@@ -1,0 +1,126 @@
+package sdr
+
+import "fmt"
+
+// Settle makes a Place where the program is now, from which it can run again. From then on
+// the engine keeps what that takes: copies of the messages that the program receives, and a
+// hash of each message that it sends. No receive, synchronous send or collective may be
+// under way, or Settle returns an error that wraps ErrPending. It returns a *Deviation if
+// this is another run of the program, which has yet to send what the first one has. The
+// beginning of a cut makes all places invalid.
+//
+// The replicas of the rank have to agree on the order of messages, and messages must not be
+// compared by Config.Sum.
+func (e *Engine) Settle() (*Place, error) {
+	if err := e.Pending(); err != nil {
+		return nil, fmt.Errorf("settled point: %w", err)
+	}
+	e.mu.Lock()
+	at, err := e.core.settle()
+	attached := e.attached
+	e.flushAndUnlock()
+	if err != nil {
+		return nil, fmt.Errorf("settled point: %w", err)
+	}
+	if attached != nil {
+		at.program = attached.AppendPosition(nil)
+	}
+	return at, nil
+}
+
+// Forget records that the program does not run again from a place before at.
+func (e *Engine) Forget(at *Place) {
+	e.mu.Lock()
+	defer e.flushAndUnlock()
+	e.core.forget(at)
+}
+
+// Kept returns the bytes of what is kept for another run of the program.
+func (e *Engine) Kept() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.core.journal.bytes
+}
+
+// Behind returns the number of messages that an earlier run of the program has sent and this
+// one has not.
+func (e *Engine) Behind() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.core.behind
+}
+
+// Retire ends the run of the program, which has a Place: blocked calls and all later calls
+// return an error that wraps err. Unlike after Abort, the engine still receives, and serves
+// other processes.
+func (e *Engine) Retire(err error) error {
+	e.mu.Lock()
+	switch {
+	case e.aborted || e.retired:
+		defer e.mu.Unlock()
+		return e.err
+	case !e.core.journal.on:
+		e.mu.Unlock()
+		return errNoPlace
+	}
+	if e.err != nil {
+		e.late = e.err
+	}
+	e.retired, e.err = true, err
+	e.broken.Store(true)
+	e.core.retire()
+	e.next.Store(nil)
+	e.ready.Add(-int32(len(e.due)))
+	e.due = nil
+	e.flushAndUnlock()
+	e.cfg.Poller.Wake()
+	return nil
+}
+
+// Again returns the engine of the next run of the program, which begins at a place. It has
+// the messages and the links of e, which has no use from then on. Again is called after
+// Retire and Released. Messages that the earlier run has sent beyond the place are not sent
+// again, but compared: if one of them differs, every call returns a *Deviation.
+func (e *Engine) Again(at *Place) (*Engine, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch {
+	case e.aborted:
+		return nil, e.err
+	case e.late != nil:
+		return nil, e.late
+	case !e.retired || e.heir != nil || !e.releases() || at.received < e.core.journal.received.first:
+		return nil, errNoPlace
+	}
+	n := &Engine{cfg: e.cfg, core: e.core, patient: e.patient, links: e.links, prompt: e.prompt, lent: make([]bool, len(e.lent)),
+		saved: at.program, unused: newUnused(), completed: e.completed}
+	n.core.rerun(at)
+	n.core.out.now = n.handOver
+	n.ends.Store(e.ends.Load())
+	n.agrees.Store(true)
+	n.restored.Store(true)
+	e.heir, e.core = n, NewCore(e.cfg.Rank, e.cfg.Replica, 0, e.cfg.Degrees, false, Limits{})
+	return n, nil
+}
+
+// lock locks the engine that has the core: e, or the one of a later run of the program.
+func (e *Engine) lock() *Engine {
+	e.mu.Lock()
+	for e.heir != nil {
+		heir := e.heir
+		e.mu.Unlock()
+		e = heir
+		e.mu.Lock()
+	}
+	return e
+}
+
+// releases reports whether no link uses memory of the program. The lock is held.
+func (e *Engine) releases() bool {
+	for _, lent := range e.lent {
+		if lent {
+			return false
+		}
+	}
+	return e.handed == 0 && !e.flushing
+}
