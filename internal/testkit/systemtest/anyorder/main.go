@@ -1,9 +1,9 @@
 // Anyorder is a program whose messages depend on the order in which others arrive. Rank 0
 // gives the next task to the first rank that requests one. In each pass every rank hashes
 // messages in the order of their arrival. At the end the program prints whether each task
-// and whether all ranks have the same result. With the second argument forget it does not
-// register the hash of what it has seen. With another one it wrongly asserts that its messages
-// depend on no order.
+// was done once and whether all ranks have the same result. With the second argument "forget"
+// it does not register the hash of what it has seen. With any other second argument it wrongly
+// asserts that its messages do not depend on any order.
 package main
 
 import (
