@@ -19,7 +19,7 @@ func grow(args []string) int {
 		return launch.ExitOK
 	}
 	if len(args) < 2 {
-		return fail("grow", errors.New("want a job and hosts: usage is intrarun grow JOB HOST[:SLOTS]..."))
+		return fail("grow", errors.New("want a job and hosts: usage is intrarun grow JOB HOST[:SLOTS] [HOST[:SLOTS]]"))
 	}
 	pid, err := strconv.Atoi(args[0])
 	if err != nil || pid < 1 {

@@ -69,12 +69,12 @@ func (w *world) checkNewcomers(v *decision.Place, relieves bool) {
 }
 
 // A host joins by name once, if the job can use it.
-func TestWhichHostsJoin(t *testing.T) {
+func TestHostsThatMayJoin(t *testing.T) {
 	newHead := func(replace bool) *Head {
 		h := New(Config{Degrees: []int{1}, Nodes: []Node{{ID: 2, Name: "h1", Slots: 1}}, Of: map[job.Process]detect.ID{{}: 2}, Replace: replace, Self: FirstHead})
 		for _, a := range h.Step(Begin{}, 0) {
 			if p, ok := a.(Propose); ok {
-				h.Step(Committed{p.Entry}, 0)
+				h.Step(Committed(p), 0)
 			}
 		}
 		return h
