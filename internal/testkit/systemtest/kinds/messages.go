@@ -1,6 +1,9 @@
 package main
 
 import (
+	"math/rand/v2"
+	"time"
+
 	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/comm"
 )
@@ -117,6 +120,7 @@ func assertedWaitAny(p *intra.Process, a *arrays) error {
 		for r := range w.Size() {
 			reqs = append(reqs, comm.Irecv(w, a.y[r:r+1], r, tagAsk))
 		}
+		time.Sleep(rand.N(time.Millisecond)) // any order of arrival is possible
 		for r := range w.Size() {
 			if err := comm.Send(w, a.x[:1], r, tagAsk); err != nil {
 				return err
