@@ -135,6 +135,7 @@ func leaveSignals() <-chan os.Signal {
 }
 
 // exitLeft is the exit code of the agent of a host that has left the job on notice.
+// launch.ExitHandedOver is that of a head.
 const exitLeft = 5
 
 func serve(life func() error) int {

@@ -109,6 +109,10 @@ type Free struct{ Node detect.ID }
 // Admit makes a host a part of the job that has joined it.
 type Admit struct{ Host decision.Host }
 
+// HandOver makes another host the head. The answer is Retired, once this head may make no more
+// decisions. While no other host can become the head, there is none.
+type HandOver struct{}
+
 // Propose has an entry kept. The answer is Committed, in the order of the proposals. It is
 // immediate if the decisions are not replicated. The driver repeats the proposal until it
 // succeeds, or answers Retired.
@@ -162,6 +166,7 @@ func (Move) action()         {}
 func (FinishOutput) action() {}
 func (Free) action()         {}
 func (Admit) action()        {}
+func (HandOver) action()     {}
 func (Propose) action()      {}
 func (Open) action()         {}
 func (Publish) action()      {}

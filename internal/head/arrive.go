@@ -21,8 +21,10 @@ var ErrNoHost = errors.New("the host cannot join the job")
 // MayJoin returns why a host of that name cannot join now, nil if it can.
 func (h *Head) MayJoin(name string) error {
 	switch {
-	case h.phase > working || h.retired:
+	case h.phase > working || h.retired || h.state.Ending != nil:
 		return fmt.Errorf("%w: it ends", ErrNoHost)
+	case h.leaves.handsOver:
+		return fmt.Errorf("%w: another host becomes its head", ErrNoHost)
 	case !h.config.Replace:
 		return fmt.Errorf("%w: it starts no processes while it runs; -replace allows that", ErrNoHost)
 	}

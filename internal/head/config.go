@@ -15,6 +15,9 @@ const (
 	ExitRefused  = 2 // nothing was started, or the processes do not fit together
 	ExitLost     = 3 // a rank's last replica was killed, fenced or lost with its host
 	ExitDiverged = 4 // replicas diverged
+
+	ExitHandedOver  = 6 // this head has handed over: the job goes on with another one
+	ExitInterrupted = 7 // the job had to leave its hosts, and can continue from files
 )
 
 // FirstHead is the node ID of the first head of the job. No host that runs processes has
@@ -55,11 +58,18 @@ type Config struct {
 	// finished in another replica; 0: unbounded.
 	Endless time.Duration
 
-	// Self is the node of this head. If Replicated is set, other hosts also keep its
-	// decisions, and a successor may take over there.
-	Self       detect.ID
+	// Self is the node of this head. Home is the node of the agent on its host, 0 if there is
+	// none. If Replicated is set, other hosts also keep its decisions, and a successor may take
+	// over there. Members are the nodes that keep them at the beginning.
+	Self, Home detect.ID
 	FirstHost  string // the name of the host of the first head
 	Replicated bool
+	Members    []detect.ID
+
+	// Drain: SIGTERM makes the host of this head leave the job, within Grace if that is not 0.
+	// Otherwise it ends the job.
+	Drain bool
+	Grace time.Duration
 
 	// Doubtful reports whether a host may soon be declared lost. nil: no host ever is.
 	Doubtful func(detect.ID) bool

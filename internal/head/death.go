@@ -72,9 +72,12 @@ func (ds *deaths) exited(m *member, e Exit) {
 // processes follow. Spares have no peers and get no verdict.
 func (ds *deaths) hostLost(e decision.Entry) {
 	why := ds.hosts.why(e.Node)
-	if ds.state.HasLeft(e.Node) {
+	switch {
+	case ds.state.HasLeft(e.Node):
 		ds.warnf("host %s has left", ds.hostName(e.Node))
-	} else {
+	case e.Node == FirstHead && slices.Contains(ds.state.Resigned, FirstHead):
+		ds.detailf("the first intrarun has ended, after it had handed over")
+	default:
 		ds.warnf("%s", why)
 	}
 	for _, m := range ds.members.all {

@@ -8,7 +8,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// This file formats events and actions for a reader.
+// This file formats worlds, events and actions for a reader.
 
 func (f From) String() string {
 	s := fmt.Sprintf("%v@%d", f.ID, f.Node)
@@ -243,4 +243,27 @@ func describeMessage(m *job.Message) string {
 		}
 	}
 	return strings.Join(s, " ")
+}
+
+func (w *world) String() string {
+	var b strings.Builder
+	for _, l := range w.trace {
+		fmt.Fprintln(&b, l)
+	}
+	for _, a := range w.agents {
+		fmt.Fprintf(&b, "node %d lost %v inbox %d outbox %d\n", a.node, a.lost, len(a.inbox), len(a.outbox))
+		for _, p := range a.all {
+			fmt.Fprintln(&b, "  ", p)
+		}
+	}
+	if w.head != nil {
+		for _, m := range w.head.members.all {
+			fmt.Fprintf(&b, "head: %v#%d %v %v role %d settled %v told %v ending %v\n", m.process, m.incarnation, m.from, m.state, m.role, m.settled, m.told, m.ending)
+		}
+		fmt.Fprintf(&b, "phase %d asked %+v wanted %v keeping %v, %d events\n", w.head.phase, w.head.asked, w.head.members.wanted, w.head.recovery.keeping, len(w.head.recovery.events))
+		if d := w.head.recovery.decides; d != nil {
+			fmt.Fprintln(&b, d)
+		}
+	}
+	return b.String()
 }

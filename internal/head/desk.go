@@ -116,10 +116,31 @@ func (k *desk) propose(e decision.Entry) {
 // zero if the cause is another one.
 func (k *desk) decide(code int, text string, by job.Endpoint) {
 	if k.outcome == nil {
+		if code == ExitLost { // a host was taken away before the last set was complete
+			if restartable, more, ok := k.restartable("; " + text); ok {
+				code, text = restartable, more
+			}
+		}
 		o := k.likelier(outcome{code: code, text: text, by: by})
 		o.text = decision.Shorten(o.text)
 		k.outcome = &o
 	}
+}
+
+// restartable returns the outcome of an interrupted job that ends before its last set is
+// complete. ok is false if there are no files to continue from.
+func (k *desk) restartable(more string) (code int, text string, ok bool) {
+	e := k.state.Ending
+	if e == nil {
+		return 0, "", false
+	}
+	if set := k.state.Newest(); set != nil {
+		return ExitInterrupted, interrupted(e, set.Done.Point, k.config.Checkpoint.Dir, more), true
+	}
+	if r := k.state.Opened.Restart; r != nil {
+		return ExitInterrupted, interrupted(e, r.Cut, k.config.Restart, more), true
+	}
+	return 0, "", false
 }
 
 // stop ends the job if nothing has ended it before.

@@ -33,7 +33,7 @@
 //	plan      recover.go files.go: cuts, backups, rollbacks and files, carried out
 //	judge     judge.go suspect.go doubt.go convict.go diverge.go outlast.go: faults of processes, and what follows
 //	deaths    death.go: causes and verdicts
-//	leaves    drain.go: hosts and processes that leave on notice
+//	leaves    drain.go handover.go ending.go: hosts and processes that leave on notice
 //	Head      arrive.go degrees.go head.go log.go hear.go end.go restore.go status.go stays.go summary.go: events, decisions, reports
 //
 // Restore makes a successor from the decisions and from the reports of the agents. It

@@ -21,7 +21,11 @@ type leaves struct {
 	members  *members
 
 	asked map[job.Endpoint]bool // processes whose leaving recovery knows of
-	freed map[detect.ID]bool    // nodes whose agents may end
+	freed map[detect.ID]bool    // nodes whose agents may end; none of them keeps the decisions
+
+	interrupts bool // it was proposed that the job is interrupted
+	handsOver  bool // it was proposed that this head hands over
+	gone       bool // the driver was told to make another host the head
 }
 
 func (ls *leaves) mayLeave(m *member, node detect.ID) error {
@@ -68,7 +72,10 @@ func (ls *leaves) leaving(m *member) bool {
 
 // request has it decided that a node or a process leaves.
 func (ls *leaves) request(e Leave) {
-	if ls.phase > working || e.Node != 0 && ls.config.node(e.Node) == nil {
+	if ls.phase > working || e.Node != 0 && e.Node != ls.config.Self && ls.config.node(e.Node) == nil {
+		return
+	}
+	if e.Node != 0 && ls.state.HasLeft(e.Node) { // its agent repeats to a successor that it is to leave
 		return
 	}
 	entry := decision.Entry{Kind: decision.Left, Node: e.Node, Text: e.Reason}
@@ -93,6 +100,7 @@ func (ls *leaves) decided(e decision.Entry) {
 
 // again continues the departures that an earlier head has decided.
 func (ls *leaves) again() {
+	ls.continueEnding()
 	for _, l := range ls.state.Leaving {
 		ls.watch(l.Until)
 	}
@@ -107,6 +115,7 @@ func (ls *leaves) watch(until time.Duration) {
 
 // proceed takes each step that is possible now.
 func (ls *leaves) proceed() {
+	ls.finishEnding()
 	if len(ls.state.Leaving) == 0 || ls.phase != working || !ls.hasBegun || ls.retired {
 		return
 	}
@@ -118,12 +127,13 @@ func (ls *leaves) proceed() {
 		}
 	}
 	for _, l := range ls.state.Leaving {
-		if l.Node != 0 && l.Done > 0 && !ls.freed[l.Node] && !slices.ContainsFunc(ls.members.all, func(m *member) bool { return m.from.Node == l.Node && !m.settled }) {
+		if l.Node != 0 && l.Done > 0 && l.Node != ls.config.Self && !ls.freed[l.Node] && !slices.Contains(ls.state.Members, l.Node) && !slices.ContainsFunc(ls.members.all, func(m *member) bool { return m.from.Node == l.Node && !m.settled }) {
 			ls.freed[l.Node] = true
 			ls.detailf("host %s has no process any more", ls.hostName(l.Node))
 			ls.act(Free{l.Node})
 		}
 	}
+	ls.handOver()
 }
 
 // about reports whether l is about a process.

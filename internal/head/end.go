@@ -1,6 +1,7 @@
 package head
 
 import (
+	"cmp"
 	"fmt"
 	"syscall"
 
@@ -34,6 +35,31 @@ func (h *Head) release() {
 		}
 	}
 	h.after(releaseGrace, timer{kind: killEverybody})
+}
+
+// onNotice reports whether a signal makes the host of this head leave. The next signal ends
+// the job.
+func (h *Head) onNotice(e Signalled) bool {
+	if e.Final || e.Signal != syscall.SIGTERM || !h.config.Drain || h.noticed || h.signalled || h.phase == over {
+		return false
+	}
+	h.noticed = true
+	node := cmp.Or(h.config.Home, h.config.Self)
+	err := h.MayLeave(node, job.Process{})
+	if err == nil {
+		err = h.leaves.mayHandOver()
+	}
+	if err != nil {
+		h.warnf("SIGTERM: this host is to leave: %v", err)
+		if h.MayEnd() {
+			h.leaves.end("SIGTERM to intrarun", h.config.Grace)
+			return true
+		}
+		return false
+	}
+	h.warnf("SIGTERM: this host is to leave, and another one becomes the head; a second signal ends the job")
+	h.leaves.request(Leave{Node: node, Reason: "SIGTERM to intrarun", Within: h.config.Grace})
+	return true
 }
 
 // interrupt handles a signal to the head. It signals all processes at once, before the end of

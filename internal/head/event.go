@@ -154,7 +154,17 @@ type Published struct {
 type Failed struct{ Err string }
 
 // Signalled is a signal to the head.
-type Signalled struct{ Signal syscall.Signal }
+type Signalled struct {
+	Signal syscall.Signal
+	Final  bool // it ends the job in any case
+}
+
+// End reports that the job is to write a last set of files and end, within that time if it is
+// not 0, since a host has to leave and its processes have nowhere to go.
+type End struct {
+	Reason string
+	Within time.Duration
+}
 
 // Leave reports that a node, or a process if Node is 0, is to leave the job within the time
 // Within; 0: without a limit.
@@ -204,4 +214,5 @@ func (Deadlocked) event()    {}
 func (StandApart) event()    {}
 func (Leave) event()         {}
 func (HostArrives) event()   {}
+func (End) event()           {}
 func (Tick) event()          {}

@@ -168,6 +168,9 @@ func (w *world) loseHead() {
 	w.heads--
 	w.note("the head is lost, after term ", w.term)
 	w.seen["a head is lost"]++
+	if w.handing {
+		w.seen["a head is lost while it hands over"]++
+	}
 	if !w.state.Started {
 		w.seen["a head is lost before all had joined"]++
 	}
@@ -186,6 +189,24 @@ func (w *world) loseHead() {
 	if w.state.Recovery.Rolling {
 		w.seen["a head is lost in a rollback"]++
 	}
+	w.succeed()
+}
+
+// handOver makes another host the head, as this one has decided.
+func (w *world) handOver() {
+	w.seen["a head hands over"]++
+	if w.state.Recovery.Rolling {
+		w.seen["a head hands over in a rollback"]++
+	}
+	if w.step(Retired{"another head has taken its place"}); !w.head.Ended() || w.head.Code() != ExitHandedOver {
+		w.failf("the head has handed over, and ends with %d", w.head.Code())
+	}
+	w.succeed()
+}
+
+// succeed makes a successor of the head.
+func (w *world) succeed() {
+	w.handing = false
 	for _, e := range w.proposed[:w.random.IntN(len(w.proposed)+1)] {
 		w.keep(e)
 	}
@@ -211,14 +232,14 @@ func (w *world) loseHead() {
 			p.since = longAgo
 		}
 		agents = append(agents, a.resync())
-		if w.on == nil || w.random.IntN(2) == 0 {
+		if stays := !w.state.Leaves(a.node); w.on == nil || stays && (w.random.IntN(2) == 0 || w.state.Leaves(w.on.node)) {
 			w.on = a
 		}
 	}
 	w.outputs = make(map[From]*outlet)
 	w.term++
 	c := w.config
-	c.Self = w.on.node
+	c.Self, c.Home = w.on.node, w.on.node
 	joined := w.began
 	head, acts := Restore(c, Succession{State: w.state.Clone(), Agents: agents, Term: w.term, Joined: joined}, w.now)
 	w.head = head

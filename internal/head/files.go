@@ -108,9 +108,9 @@ func (pl *plan) setDone(done *runreport.FileSet) {
 
 // setEnded reports to recovery that the next set may be written, and whether this one is complete.
 func (pl *plan) setEnded(set uint64, complete bool) {
-	pl.recovery.notify(func(d *recovery.Head, _ time.Duration) []recovery.Action {
+	pl.recovery.notify(func(d *recovery.Head, now time.Duration) []recovery.Action {
 		d.Published(set, complete)
-		return nil
+		return d.Conclude(now)
 	})
 }
 

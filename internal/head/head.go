@@ -25,8 +25,9 @@ type Head struct {
 	leaves   *leaves
 
 	notes     []string // notes of processes that have been printed
-	signalled bool
-	abandoned bool // the head does not wait for the rest of the output, which may be blocked
+	noticed   bool     // the first signal made the host leave
+	signalled bool     // a signal ends the job
+	abandoned bool     // the head does not wait for the rest of the output, which may be blocked
 }
 
 // New returns the head of a new job.
@@ -41,6 +42,7 @@ func New(c Config) *Head {
 func newHead(c Config) *Head {
 	h := &Head{desk: &desk{config: c, state: decision.NewState(), continued: longAgo}}
 	h.hosts = &hosts{desk: h.desk, suspicions: make(map[detect.ID]time.Duration), endings: make(map[detect.ID]string)}
+	h.state.Members = slices.Clone(c.Members)
 	h.recovery = &queue{desk: h.desk}
 	h.members = &members{desk: h.desk, hosts: h.hosts, recovery: h.recovery, begun: h.goOn,
 		places: make(map[job.Process]*member), byAgent: make(map[From]*member), byPlace: make(map[job.Endpoint]*member),
@@ -90,13 +92,19 @@ func (h *Head) step(e Event) {
 	case Failed:
 		h.members.refuse(e.Err)
 	case Signalled:
-		h.interrupt(e.Signal)
+		if !h.onNotice(e) {
+			h.interrupt(e.Signal)
+		}
 	case Deadlocked:
 		if h.phase == working {
 			h.stop(ExitFailed, e.Text, byWord)
 		}
 	case StandApart:
 		h.judge.standApart(e.Apart)
+	case End:
+		if h.MayEnd() {
+			h.leaves.end(e.Reason, e.Within)
+		}
 	case Leave:
 		h.leaves.request(e)
 	case HostArrives:

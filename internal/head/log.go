@@ -38,6 +38,10 @@ func (h *Head) committed(e decision.Entry) {
 		h.drained(e)
 	case decision.HostJoined:
 		h.hostJoined(e.Host)
+	case decision.Ending:
+		h.leaves.ending()
+	case decision.Resigned:
+		h.leaves.handedOver()
 	case decision.Left:
 		h.leaves.decided(e)
 	case decision.Fired:
@@ -62,6 +66,7 @@ func (h *Head) committed(e decision.Entry) {
 		h.plan.setDone(e.Done)
 	case decision.SetAbandoned:
 		h.plan.setAbandoned(e.Abandoned)
+		h.leaves.continueEnding()
 	case decision.Withdrawn:
 		h.members.withdrawn(e)
 	case decision.Decided:
@@ -83,6 +88,9 @@ func (h *Head) giveUp(why string) {
 		return
 	}
 	h.retired = true
+	if h.leaves.gone { // whatever this head has not had decided is up to its successor
+		h.outcome = &outcome{code: ExitHandedOver, text: "this head has handed over: the job goes on with another one"}
+	}
 	h.decide(ExitLost, "this head gives up: "+why+"; the job continues without it where most of the hosts are", job.Endpoint{})
 	h.warnf("%s", h.outcome.text)
 	for _, m := range h.members.all {

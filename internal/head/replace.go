@@ -105,7 +105,9 @@ func (ms *members) elsewhere(p job.Process, old *member) (best *Node) {
 
 // unsettled reports whether the output of an earlier process of a slot is incomplete.
 func (ms *members) unsettled(p job.Process) bool {
-	return slices.ContainsFunc(ms.all, func(o *member) bool { return o.process == p && o.role != Spare && !o.relieves && !o.settled })
+	return slices.ContainsFunc(ms.all, func(o *member) bool {
+		return o.process == p && o.role != Spare && (!o.relieves || o.state == dead || o.state == ended) && !o.settled
+	})
 }
 
 // sayRefused prints why a slot gets no process. It prints the same reason only once, although

@@ -144,7 +144,7 @@ func (s *script) command(words []string) {
 			s.step(Tick{})
 		}
 	case "signal":
-		s.step(Signalled{map[string]syscall.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM}[args[0]]})
+		s.step(Signalled{Signal: map[string]syscall.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM}[args[0]]})
 	case "opened":
 		s.opened(args)
 	case "published":

@@ -12,7 +12,7 @@ import (
 var ErrStays = errors.New("it cannot leave")
 
 // MayLeave returns why a node, or a process if node is 0, cannot leave now. It returns nil if
-// it can leave.
+// it can leave. The node of this head can leave only if another one can become the head.
 func (h *Head) MayLeave(node detect.ID, p job.Process) error {
 	if h.phase != working || !h.hasBegun || h.retired {
 		return fmt.Errorf("%w: the job has not begun, or ends", ErrStays)
@@ -24,7 +24,15 @@ func (h *Head) MayLeave(node detect.ID, p job.Process) error {
 			}
 		}
 	}
+	if node == h.config.Self {
+		return h.leaves.mayHandOver()
+	}
 	return nil
+}
+
+// MayEnd reports whether the job can end with a last set of files instead of leaving a host.
+func (h *Head) MayEnd() bool {
+	return h.config.Checkpoint != nil && h.phase == working && h.hasBegun && h.recovery.decides != nil && !h.retired
 }
 
 // Hosts returns the hosts that processes may run on.

@@ -52,10 +52,12 @@ type world struct {
 	broken    map[ends]bool  // links that the head knows to be broken
 	retired   bool
 	hadBackup bool // there was a backup when the end was decided
+	hadSet    bool // there was a complete set of files then
 	mourned   int  // deaths that were kept before the release
 	moves     int
 	idle      int // number of moves since one last did something
 	left      map[detect.ID]bool
+	handing   bool                  // the head is about to hand over
 	reliefs   map[job.Endpoint]bool // processes that were placed to relieve others
 	seen      map[string]int
 	tracing   bool
@@ -139,6 +141,14 @@ func newWorld(s spec, seed uint64, tracing bool) *world {
 		}
 		w.config.Of[p] = w.config.Nodes[(p.Rank+p.Replica)%s.nodes].ID
 		n++
+	}
+	if s.leaves > 0 && s.replicated() {
+		w.config.Home, w.config.Drain = w.config.Nodes[0].ID, true
+		w.config.Members = []detect.ID{FirstHead}
+		for _, n := range w.config.Nodes[1:] {
+			w.config.Members = append(w.config.Members, n.ID)
+		}
+		w.state.Members = slices.Clone(w.config.Members)
 	}
 	for i := range s.spares {
 		w.config.Spares = append(w.config.Spares, w.config.Nodes[(n+i)%s.nodes].ID)
@@ -239,13 +249,23 @@ func (w *world) move() {
 		w.arrive()
 		return
 	}
+	if i := slices.IndexFunc(w.state.Members, func(id detect.ID) bool { return id != w.head.config.Self && w.state.HasLeft(id) }); i >= 0 && w.random.IntN(10) == 0 {
+		e := decision.Entry{Kind: decision.Removed, Node: w.state.Members[i]}
+		w.keep(e)
+		w.step(Committed{e})
+		return
+	}
+	if w.handing && w.random.IntN(5) == 0 {
+		w.handOver()
+		return
+	}
 	if w.mayLoseHead() && w.moves > w.stable && w.random.IntN(120) == 0 {
 		w.loseHead()
 		return
 	}
 	if w.spec.signals && !w.signal && w.random.IntN(2000) == 0 {
 		w.signal = true
-		w.step(Signalled{[]syscall.Signal{syscall.SIGINT, syscall.SIGTERM}[w.random.IntN(2)]})
+		w.step(Signalled{Signal: []syscall.Signal{syscall.SIGINT, syscall.SIGTERM}[w.random.IntN(2)]})
 		return
 	}
 	if w.spec.retires && !w.retired && w.random.IntN(2000) == 0 {
@@ -410,8 +430,11 @@ func (w *world) do(acts []Action) {
 			if _, lost := w.state.Lost[a.Entry.Node]; lost && a.Entry.Kind == decision.Born && a.Entry.Incarnation > 1 {
 				w.failf("%s, and the host is lost", describe(a))
 			}
+			if a.Entry.Kind == decision.Resigned {
+				w.checkResigned()
+			}
 			if a.Entry.Kind == decision.Decided {
-				w.hadBackup = w.state.Backups > 0
+				w.hadBackup, w.hadSet = w.state.Backups > 0, w.state.Newest() != nil
 			}
 			w.proposed = append(w.proposed, a.Entry)
 		case Open:
@@ -433,6 +456,8 @@ func (w *world) do(acts []Action) {
 			w.checkFree(a)
 		case Admit:
 			w.admit(w.agent(a.Host.Node))
+		case HandOver:
+			w.handing = true
 		case Declared:
 		default:
 			w.failf("unknown action %T", a)
@@ -460,27 +485,4 @@ func (w *world) open(a Open) {
 		}
 	}
 	w.waiting = append(w.waiting, e)
-}
-
-func (w *world) String() string {
-	var b strings.Builder
-	for _, l := range w.trace {
-		fmt.Fprintln(&b, l)
-	}
-	for _, a := range w.agents {
-		fmt.Fprintf(&b, "node %d lost %v inbox %d outbox %d\n", a.node, a.lost, len(a.inbox), len(a.outbox))
-		for _, p := range a.all {
-			fmt.Fprintln(&b, "  ", p)
-		}
-	}
-	if w.head != nil {
-		for _, m := range w.head.members.all {
-			fmt.Fprintf(&b, "head: %v#%d %v %v role %d settled %v told %v ending %v\n", m.process, m.incarnation, m.from, m.state, m.role, m.settled, m.told, m.ending)
-		}
-		fmt.Fprintf(&b, "phase %d asked %+v wanted %v keeping %v, %d events\n", w.head.phase, w.head.asked, w.head.members.wanted, w.head.recovery.keeping, len(w.head.recovery.events))
-		if d := w.head.recovery.decides; d != nil {
-			fmt.Fprintln(&b, d)
-		}
-	}
-	return b.String()
 }

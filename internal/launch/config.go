@@ -24,6 +24,9 @@ const (
 	ExitFailed  = head.ExitFailed
 	ExitRefused = head.ExitRefused
 	ExitLost    = head.ExitLost
+
+	ExitHandedOver  = head.ExitHandedOver
+	ExitInterrupted = head.ExitInterrupted
 )
 
 // Job is the configuration that every head of a job uses, the first one and its
@@ -90,6 +93,8 @@ type Config struct {
 	Job
 	Program []string      // name and arguments; a Go package is built first
 	Bind    affinity.Mode // cores to which each process is bound; "": all
+	Drain   bool          // SIGTERM makes this host leave the job; otherwise it ends the job
+	Grace   time.Duration // the time for that; 0: unbounded
 
 	// Watchdog is the command that calls watchdog.Run if watchdog.Variable is in
 	// its environment. Without a watchdog, processes that wrapper scripts have

@@ -44,6 +44,7 @@ type driver struct {
 	paused      time.Duration       // total time of all pauses
 	saidIgnored bool                // the user knows that Ctrl-Z is ignored
 	log         *proposals          // nil: decisions are not replicated
+	resign      func()              // makes another host the head; nil if no other host keeps the decisions
 	folder      *folder             // the folder of -checkpoint; nil: no files are written
 
 	head *head.Head
@@ -235,6 +236,8 @@ func (d *driver) carryOut(a head.Action) {
 			d.agents.at(a.Node).Free("")
 		}
 		d.freed[a.Node] = true
+	case head.HandOver:
+		go d.resign()
 	case head.Declared:
 		d.trace.Dead(a.Verdict.Process, string(a.Verdict.Cause), a.Verdict.Detail)
 	case head.Log:

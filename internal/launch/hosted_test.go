@@ -67,8 +67,8 @@ func (c *clerk) refusing(err error) {
 	c.refuse = err
 }
 
-func (c *clerk) Admit(arbiter.Peer) {}
-
+func (c *clerk) Admit(arbiter.Peer)             {}
+func (c *clerk) Resign()                        {}
 func (c *clerk) Silent(detect.ID) time.Duration { return 0 }
 
 func (c *clerk) Next() (arbiter.Action, bool) {

@@ -35,6 +35,7 @@ type hosts struct {
 type engine interface {
 	Propose(decision.Entry) error
 	Silent(detect.ID) time.Duration
+	Resign()
 	Next() (arbiter.Action, bool)
 	Admit(arbiter.Peer)
 	Close() error
@@ -69,7 +70,13 @@ func (d *driver) arbitrate(c *Config, secret job.Secret, agents []*remote) (*hos
 	w := d.attach(engine, agents)
 	w.roster, w.port, w.rarer = roster, strconv.Itoa(sock.Port()), c.Rarer
 	hc := c.head(c.nodes(agents))
-	hc.Self, hc.FirstHost, hc.Doubtful = arbiter.Head, roster[0].Host, w.doubtful
+	hc.Self, hc.FirstHost, hc.Doubtful, hc.Members = arbiter.Head, roster[0].Host, w.doubtful, members
+	hc.Drain, hc.Grace = c.Drain, c.Grace
+	for _, p := range roster[1:] {
+		if p.Host == roster[0].Host && hc.Home == 0 {
+			hc.Home = p.ID
+		}
+	}
 	if hc.Replicated = len(members) > 1; hc.Replicated {
 		w.info = c.takeoverInfo(agents)
 		if w.info.Output != "" {
@@ -100,6 +107,7 @@ func (d *driver) attach(e engine, agents []*remote) *hosts {
 
 // replicate makes the arbiter replicate the head's decisions.
 func (w *hosts) replicate() {
+	w.resign = w.engine.Resign
 	w.log = &proposals{
 		propose: w.engine.Propose,
 		again:   w.after,
@@ -211,6 +219,15 @@ func (w *hosts) close() { _ = w.engine.Close() } // it was not closed before, so
 // another head, it only closes the connections.
 func (w *hosts) dismiss(code int) {
 	retired := w.head.Summary().Retired
+	if code == ExitHandedOver { // so that the next head does not write that output once more
+		for rank, r := range w.outputs.ranks {
+			for _, at := range w.outputs.writers(rank) {
+				for _, written := range r.Written() {
+					w.agents.at(at.Node).Written(name(at), written)
+				}
+			}
+		}
+	}
 	for _, r := range w.remote {
 		if retired {
 			r.leave()

@@ -133,7 +133,8 @@ func (d *driver) runHere(ctx context.Context, c *Config, program *spawn.Program,
 	d.agents.add(at.ID, here)
 	d.here, d.suspend = here, c.Suspend
 	hc := c.head([]head.Node{at})
-	hc.Self, hc.FirstHost = head.FirstHead, at.Name
+	hc.Self, hc.Home, hc.FirstHost = head.FirstHead, at.ID, at.Name
+	hc.Drain, hc.Grace = c.Drain, c.Grace
 	d.head = head.New(hc)
 	d.run(ctx, c)
 	return d.conclude()

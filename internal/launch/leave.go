@@ -13,10 +13,15 @@ import (
 )
 
 // leave makes a host leave the job, since its agent has received SIGTERM. If the host cannot
-// leave, the agent ends at once, with its processes.
+// leave, the job ends with a last set of files. If it cannot write one, the agent ends at once,
+// with its processes.
 func (d *driver) leave(node detect.ID) {
 	d.signalled[node] = true
 	if err := d.head.MayLeave(node, job.Process{}); err != nil {
+		if d.head.MayEnd() {
+			d.step(head.End{Reason: "SIGTERM to the agent of a host"})
+			return
+		}
 		d.agents.at(node).Free(err.Error())
 		return
 	}

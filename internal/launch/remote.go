@@ -137,6 +137,8 @@ func (r *remote) Doubtful() bool {
 // leave closes the connection, so that the agent follows another head.
 func (r *remote) leave() {
 	if r.finish() {
+		r.conn.SetDeadline(time.Now().Add(byeTime))
+		r.conn.Finish()
 		r.conn.Close()
 	}
 }

@@ -59,7 +59,7 @@ func (d *driver) conclude() int {
 			d.say(head.Log{Level: head.Detail, At: at, Text: fmt.Sprintf(format, args...)})
 		})
 	}
-	if d.job.Report != "" && !d.reported(&s) {
+	if d.job.Report != "" && code != ExitHandedOver && !d.reported(&s) {
 		failed(d.job.writeReport(r, d.reportTo, d.console.Notef))
 	}
 	if d.page != nil && !s.Retired { // a retired head no longer serves the page; another head does

@@ -69,7 +69,9 @@ func (s *successor) run() int {
 	w.loop(nil)
 	code := w.conclude()
 	w.dismiss(code)
-	w.warnf("exit code %d", code)
+	if code != ExitHandedOver {
+		w.warnf("exit code %d", code)
+	}
 	code = closed(console, code)
 	for _, f := range files {
 		if f != os.Stdout && f != os.Stderr {
@@ -178,7 +180,7 @@ func (s *successor) follow(d *driver) *hosts {
 	w := d.attach(s.engine, remotes)
 	w.replicate()
 	hc := s.job.head(s.job.nodes(remotes[:len(s.job.Placement.Hosts)]))
-	hc.Self, hc.FirstHost, hc.Doubtful, hc.Replicated = s.lead.Self, s.lead.Roster[0].Host, w.doubtful, true
+	hc.Self, hc.Home, hc.FirstHost, hc.Doubtful, hc.Replicated = s.lead.Self, s.lead.Self, s.lead.Roster[0].Host, w.doubtful, true
 	hc.Setup.Trace = false
 	for _, r := range d.outputs.ranks {
 		r.Lost()
@@ -197,11 +199,13 @@ func (s *successor) follow(d *driver) *hosts {
 
 // announce reports the host of the new head.
 func (s *successor) announce(d *driver) {
-	why := ""
-	if loss, lost := s.state.Lost[arbiter.Head]; lost {
+	from, why := s.lead.Roster[0].Host, ""
+	if id := s.lead.After; id != 0 {
+		from, why = s.lead.Host(id), ", which has handed over"
+	} else if loss, lost := s.state.Lost[arbiter.Head]; lost {
 		why = fmt.Sprintf(": it has not been heard from (%s)", d.head.Sightings(loss.Testimonies))
 	}
-	d.warnf("%s is the new head, in place of the one on %s%s", s.lead.Host(s.lead.Self), s.lead.Roster[0].Host, why)
+	d.warnf("%s is the new head, in place of the one on %s%s", s.lead.Host(s.lead.Self), from, why)
 	if s.job.Trace != "" {
 		d.warnf("warning: the timeline of -trace was lost with the head")
 	}

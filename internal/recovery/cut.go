@@ -47,13 +47,14 @@ func (h *Head) donate() {
 	}
 }
 
-// plan begins a cut when a joiner is ready for one. It also begins one when the first
-// backup is complete: from there on replicas compare only a share of the tasks.
+// plan begins a cut when a joiner is ready for one, or when a last set of files is to be
+// written. It also begins one when the first backup is complete: from there on replicas
+// compare only a share of the tasks.
 func (h *Head) plan() {
 	if h.cut.phase != idle || h.rest {
 		return
 	}
-	ready := h.backups.entire && h.backups.complete != nil
+	ready := h.backups.entire && h.backups.complete != nil || h.sets.last && h.sets.saving.set == 0
 	for s := range h.replicas.joiners() {
 		ready = ready || s.status == arrived && s.copied && !h.writes(s)
 	}
@@ -217,8 +218,9 @@ func (h *Head) leave() {
 	case h.config.Backup.Auto && h.backupAt > 0: // a cut for joiners: recent failures may require an earlier backup
 		h.backupAt = min(h.backupAt, h.config.compared(number+h.pace.interval()))
 	}
-	if number == h.filesAt {
+	if number == h.filesAt || h.sets.last && h.sets.saving.set == 0 {
 		o.Set, o.Savers = h.sets.save(number)
+		h.sets.last = h.sets.last && o.Set == 0
 		h.filesAt = number + h.config.Files.Every
 	}
 	h.next = earlier(h.backupAt, h.filesAt)

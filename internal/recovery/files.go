@@ -29,6 +29,7 @@ type sets struct {
 	replicas *replicas
 	saving   saving
 	set      uint64   // the number of the next set of files
+	last     bool     // one more set is to be written at the next safe point
 	done     []uint64 // the cuts of the last sets that this head has made complete
 }
 

@@ -232,6 +232,16 @@ func (h *Head) cease() {
 	h.replicas.tell(live, job.Order{Kind: job.OrderCancel})
 }
 
+// Last has one more set of files written, at the next safe point.
+func (h *Head) Last(now time.Duration) []Action {
+	h.begin(now)
+	h.sets.last = true
+	return h.advance()
+}
+
+// Busy reports whether a cut or a rollback is under way.
+func (h *Head) Busy() bool { return h.cut.phase != idle || h.back.phase != none }
+
 // Over ends the Head with the job: it takes no more actions.
 func (h *Head) Over() { h.over = true }
 

@@ -19,6 +19,10 @@ func (n *node) follow(a arbiter.Action) {
 	switch a := a.(type) {
 	case arbiter.Leader:
 		n.elect(a.ID, a.Term)
+	case arbiter.Yield:
+		if lead != nil {
+			lead.yielded = true
+		}
 	case arbiter.Lead:
 		lead = nil // this agent was the head in an earlier term, which is over
 		n.lead = n.begin(a)

@@ -14,6 +14,7 @@ import (
 // Lead contains the data that an agent needs to act as the head after its election.
 type Lead struct {
 	Term    uint64
+	After   arbiter.ID      // the head that has handed over to this one, 0 if the last one is lost
 	State   *decision.State // the decisions so far
 	Info    *TakeoverInfo
 	Self    arbiter.ID
@@ -34,6 +35,7 @@ type Lead struct {
 	actions chan<- arbiter.Action // the sending end of Actions
 	done    chan struct{}         // closed when the head has ended
 	code    int                   // exit code of the job, once done is closed
+	yielded bool                  // another head has followed, which knows how the job ends; node.mu guards it
 }
 
 // Host returns the name of a node's host.
@@ -42,7 +44,7 @@ func (l *Lead) Host(id arbiter.ID) string { return l.Info.host(id, l.Roster) }
 // begin makes the agent act as the head of the term.
 func (n *node) begin(a arbiter.Lead) *Lead {
 	actions := make(chan arbiter.Action)
-	l := &Lead{Term: a.Term, State: a.State, Info: n.Takeover, Self: n.Self, Roster: n.Roster, Secret: n.bootstrap.Secret,
+	l := &Lead{Term: a.Term, After: a.After, State: a.State, Info: n.Takeover, Self: n.Self, Roster: n.Roster, Secret: n.bootstrap.Secret,
 		Engine: n.engine, Entered: n.entered, Actions: actions, Over: n.over,
 		Arrived: func() []*Incoming { return n.listener.admit(a.Term) }, Wake: n.listener.wake,
 		actions: actions, done: make(chan struct{})}
@@ -79,6 +81,7 @@ func (n *node) outcome(err error) error {
 	close(n.over)
 	n.mu.Lock()
 	lead := n.lead
+	yielded := lead != nil && lead.yielded
 	n.mu.Unlock()
 	if lead == nil {
 		return err
@@ -88,7 +91,7 @@ func (n *node) outcome(err error) error {
 	case <-time.After(endTime):
 		return errors.Join(err, errors.New("this agent, as the head, did not finish in time"))
 	}
-	if err == nil && lead.code != 0 {
+	if err == nil && lead.code != 0 && !yielded {
 		return &JobError{Code: lead.code, Head: true}
 	}
 	return err

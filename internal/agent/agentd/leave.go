@@ -13,8 +13,8 @@ var ErrLeft = errors.New("this host has left the job")
 // stopped is the end of an agent on the order of its head.
 type stopped struct{ error }
 
-// awaitLeave requests that this host leaves the job when the first SIGTERM arrives. On the
-// second one, or if this agent is the head, it ends the agent.
+// awaitLeave requests that this host leaves the job when the first SIGTERM arrives, also if
+// this agent is the head. On the second one it ends the agent.
 func (s *server) awaitLeave(ended chan<- error, quit <-chan struct{}) {
 	for again := false; ; again = true {
 		select {
@@ -22,7 +22,7 @@ func (s *server) awaitLeave(ended chan<- error, quit <-chan struct{}) {
 		case <-quit:
 			return
 		}
-		if again || s.node.leads() {
+		if again {
 			ended <- errors.New("ended by SIGTERM")
 			return
 		}
@@ -31,11 +31,4 @@ func (s *server) awaitLeave(ended chan<- error, quit <-chan struct{}) {
 		s.conn.Send(agentwire.KindLeave, agentwire.Name{}, nil)
 		s.mu.Unlock()
 	}
-}
-
-// leads reports whether this agent is the head.
-func (n *node) leads() bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.lead != nil
 }

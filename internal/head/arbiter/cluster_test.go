@@ -36,6 +36,7 @@ type cluster struct {
 	cut      map[[2]ID]bool // severed directions: from, to
 	busy     bool           // nodes are late, as on a machine with four times too much work
 	excused  map[ID]bool    // nodes that may be declared lost
+	resigned map[ID]time.Duration
 	sabotage func(n *Node, m *Message, now time.Duration)
 
 	verdicts []job.Verdict // in the order of their announcement
@@ -68,7 +69,7 @@ func (s *simNode) clock(t time.Duration) time.Duration {
 func newCluster(seed uint64, agents, beside int, timing Timing) *cluster {
 	c := &cluster{
 		rng: rand.New(rand.NewPCG(seed, 7)), timing: timing, nodes: make(map[ID]*simNode), cut: make(map[[2]ID]bool),
-		excused: make(map[ID]bool), delay: ms,
+		excused: make(map[ID]bool), resigned: make(map[ID]time.Duration), delay: ms,
 	}
 	roster := []Peer{{ID: Head, Host: "h0"}}
 	for i := range agents {
@@ -218,6 +219,11 @@ func (c *cluster) do(s *simNode, actions []Action) {
 		case Verdict:
 			c.verdict(s, a.Verdict)
 		case Committed:
+			if a.Entry.Kind == decision.Resigned && a.Entry.Node == s.self {
+				c.resigned[s.self] = c.now
+				c.logf("%d resigns", s.self)
+				defer func() { c.do(s, s.Resign(s.clock(c.now))) }()
+			}
 			if a.Entry.Kind == decision.Lost {
 				s.lost[a.Entry.Node] = c.now
 				c.logf("%d records that %d is lost: %s", s.self, a.Entry.Node, a.Entry.Text)

@@ -16,7 +16,8 @@
 // itself. An agent whose lease is over keeps its processes from acting on the outside world,
 // and a host is declared lost only when its lease is certainly over (lease.Wait). A
 // successor is elected only after the promises have expired, so no lease of its predecessor
-// is then in force.
+// is then in force. A head that hands over releases the members from their promises; its
+// successor then declares no host lost before the leases are over that may be in force.
 //
 // Node is pure: it takes events with the time of the host's clock and returns actions.
 // Engine drives it with a UDP socket.

@@ -306,6 +306,11 @@ func (e *Engine) Admit(p Peer) {
 	_ = e.ask(func() { e.do(e.node.Admit(p, lease.Now())) }) // a closed engine admits no node
 }
 
+// Resign gives up the head, after the decision to hand over is committed: see Node.Resign.
+func (e *Engine) Resign() {
+	_ = e.ask(func() { e.do(e.node.Resign(lease.Now())) }) // a closed engine leads nothing
+}
+
 // Leads reports whether this node may act as the head right now.
 func (e *Engine) Leads() (leads bool) {
 	_ = e.ask(func() { leads = e.node.Leads(lease.Now()) }) // a closed engine does not lead

@@ -2,6 +2,7 @@ package arbiter
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"go.etcd.io/raft/v3/raftpb"
@@ -16,7 +17,7 @@ func (n *Node) follow(m *Message) {
 		n.act(Leader{m.Leader, m.Term})
 	}
 	if m.From == n.leader && m.Term == n.term && m.Leader != m.From {
-		n.leader = 0 // the head of that term has yielded, and has no successor yet
+		n.leader, n.yielder = 0, m.From // the head of that term has yielded, and has no successor yet
 	}
 }
 
@@ -47,7 +48,11 @@ func (n *Node) stand(now time.Duration) {
 		n.ready = now
 	}
 	rank := time.Duration(n.rank())
-	if now < n.ready+rank*n.timing.Stagger || now < n.next {
+	wait := rank * n.timing.Stagger
+	if n.relays() {
+		wait += 2 * n.timing.promise()
+	}
+	if now < n.ready+wait || now < n.next {
 		return
 	}
 	n.next = now + (1+rank)*n.timing.Detect.Interval
@@ -55,24 +60,47 @@ func (n *Node) stand(now time.Duration) {
 }
 
 // rank returns the position of this member in the list of possible successors of the head.
+// Members on hosts that are to leave come last.
 func (n *Node) rank() (rank int) {
 	head := n.leader
-	if n.term == 0 {
+	switch {
+	case n.term == 0:
 		head = Head
+	case head == 0:
+		head = n.yielder
 	}
+	leaves := n.leaves(n.self)
 	for _, id := range n.members {
-		if id < n.self && id != head {
+		if id == n.self || id == head {
+			continue
+		}
+		if other := n.leaves(id); !other && leaves || other == leaves && id < n.self {
 			rank++
 		}
 	}
 	return rank
 }
 
+// bound reports whether this member has to keep a promise to elect no other head. The promise
+// to a head ends with its yield if its decision to hand over is committed. A successor that was
+// elected with that freedom knows the decision, and so that leases may be in force.
+func (n *Node) bound(now time.Duration) bool {
+	return now < n.promised && !(n.leader == 0 && n.handedOver(n.yielder))
+}
+
+// handedOver reports whether it is committed that a node, as the head, hands over.
+func (n *Node) handedOver(id ID) bool { return slices.Contains(n.log.state.Resigned, id) }
+
+// relays reports whether this node is the first head, after it has handed over. Then nothing
+// acts for it any more, so it never leads. It still stands for election when no other node can
+// be elected, since it may be the only one that has all decisions: it passes them on (checkLead).
+func (n *Node) relays() bool { return n.self == Head && n.handedOver(Head) }
+
 // free reports whether this member may elect another head.
 func (n *Node) free(now time.Duration) bool {
 	head := n.leader
 	switch {
-	case now < n.promised:
+	case n.bound(now):
 		return false
 	case n.term == 0 && n.self != Head: // the first head is the node that has started the job
 		head = Head
@@ -106,7 +134,7 @@ func (n *Node) hearRaft(m *raftpb.Message, now time.Duration) {
 			return
 		}
 	case raftpb.MsgPreVoteResp:
-		if now < n.promised { // this member has received a beat of the head meanwhile
+		if n.bound(now) { // this member has received a beat of the head meanwhile
 			return
 		}
 	}

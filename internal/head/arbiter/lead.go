@@ -14,10 +14,12 @@ import (
 // of earlier terms are over.
 type lead struct {
 	term      uint64 // 0: this node is not the head
+	after     ID     // as in Lead
 	announced bool
 	fresh     bool                 // announced as the head, while judge has not run yet
 	until     time.Duration        // end of its lease
 	longest   time.Duration        // latest end that its lease ever had, under any set of members
+	resigning bool                 // it hands over as soon as it can
 	changing  bool                 // a change of members has been proposed
 	next      []ID                 // the members after that change
 	told      uint64               // the last reported number of changes
@@ -35,13 +37,24 @@ func (n *Node) checkLead(now time.Duration) {
 		}
 		n.lead = lead{}
 		if n.leader == n.self {
-			n.leader = 0
+			n.leader, n.yielder = 0, n.self
 		}
 	}
+	if n.lead.term == 0 && n.log.leads() && n.relays() {
+		if term > n.term && n.log.settled() { // another member has all decisions, too
+			n.log.stepDown()
+			n.ready, n.next = 0, now+2*n.timing.promise()
+		}
+		return
+	}
 	if n.lead.term == 0 && n.log.leads() && term > n.term {
+		after := ID(0)
+		if n.leader == 0 && n.handedOver(n.yielder) {
+			after = n.yielder
+		}
 		n.term, n.leader = term, n.self
 		n.lead = lead{
-			term: term, leased: make(map[ID]time.Duration),
+			term: term, after: after, leased: make(map[ID]time.Duration),
 			proposed: make(map[ID]bool), suspected: make(map[ID]bool),
 		}
 		for _, p := range n.peers {
@@ -51,8 +64,36 @@ func (n *Node) checkLead(now time.Duration) {
 	}
 	if !n.lead.announced && n.Leads(now) {
 		n.lead.announced, n.lead.fresh = true, true
-		n.act(Lead{n.lead.term, n.log.state.Clone(), n.zero})
+		if len(n.log.state.Resigned) > 0 { // the leases that the head before has granted may be in force
+			for _, id := range n.order {
+				n.lead.leased[id] = now + n.timing.promise()
+			}
+		}
+		n.act(Lead{n.lead.term, n.lead.after, n.log.state.Clone(), n.zero})
 	}
+}
+
+// Resign ends the time of this node as the head, after its decision to hand over
+// (decision.Resigned) is committed: at once, or when no change of members is under way and
+// there is another member. So the members elect another head without waiting for the end of
+// its lease, since it has given up the right to act. The node still keeps the decisions, and
+// votes. It stands for election again only if no other node does.
+func (n *Node) Resign(now time.Duration) []Action {
+	n.lead.resigning = n.lead.term != 0
+	n.resign(now)
+	return n.take()
+}
+
+func (n *Node) resign(now time.Duration) {
+	if !n.lead.resigning || n.lead.changing || len(n.log.state.Members) == 1 || n.fenced {
+		return
+	}
+	if n.lead.announced {
+		n.act(Yield{n.lead.term})
+	}
+	n.lead, n.leader, n.yielder = lead{}, 0, n.self
+	n.next = now + 2*n.timing.promise()
+	n.beat(now)
 }
 
 // Leads reports whether this node may act as the head now: it is elected, it knows all

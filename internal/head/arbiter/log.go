@@ -105,6 +105,16 @@ func (r *replica) behind(id ID) bool {
 // decisions of its predecessors.
 func (r *replica) settled() bool { return r.leads() && r.term == r.status().GetTerm() }
 
+// stepDown makes this leader a follower in the next term, as news of that term would.
+func (r *replica) stepDown() {
+	for _, id := range r.state.Members {
+		if id != r.self {
+			_ = r.step(&raftpb.Message{Type: raftpb.MsgHeartbeatResp.Enum(), From: new(uint64(id)), To: new(uint64(r.self)), Term: new(r.status().GetTerm() + 1)}) // drain reports a broken log
+			return
+		}
+	}
+}
+
 // step passes a message of another member to Raft.
 func (r *replica) step(m *raftpb.Message) error {
 	return r.guarded(func() error {

@@ -31,13 +31,14 @@ type Node struct {
 	seq      uint64
 	sent     [history]time.Duration // when beat seq was sent, at seq % history
 
-	term   uint64        // the highest term whose head is known
-	leader ID            // the head of term, 0 if it has yielded
-	until  time.Duration // end of this node's lease, as an agent or as the head
-	leased bool          // this node has had a lease
-	held   time.Duration // when it last had a lease, in time awake
-	began  time.Duration
-	fenced bool
+	term    uint64        // the highest term whose head is known
+	leader  ID            // the head of term, 0 if it has yielded
+	yielder ID            // the head that has yielded, while leader is 0
+	until   time.Duration // end of this node's lease, as an agent or as the head
+	leased  bool          // this node has had a lease
+	held    time.Duration // when it last had a lease, in time awake
+	began   time.Duration
+	fenced  bool
 
 	started bool          // all processes have joined, as far as this node knows
 	zero    time.Duration // when all processes had joined
@@ -90,9 +91,11 @@ type (
 	}
 	// Lead reports that this node is the head now. State holds all decisions so far, but not
 	// those of later Committed actions. Began is when all processes had joined, by the clock
-	// of this host; only if they have.
+	// of this host; only if they have. After is the head that has handed over to this one, 0
+	// if the last head was lost.
 	Lead struct {
 		Term  uint64
+		After ID
 		State *decision.State
 		Began time.Duration
 	}
@@ -198,6 +201,9 @@ func (n *Node) Tick(now time.Duration) []Action {
 	}
 	n.observer.Wake(now)
 	if n.log != nil {
+		if n.log.leads() && n.leader == 0 && n.yielder == n.self && n.self != Head && now >= n.next {
+			n.log.stepDown() // nobody has succeeded this head: it has to be elected once more itself
+		}
 		if n.log.leads() {
 			n.log.tick()
 			n.renew(now)
@@ -207,6 +213,7 @@ func (n *Node) Tick(now time.Duration) []Action {
 		n.drain(now)
 		n.judge(now)
 		n.reconfigure(now)
+		n.resign(now)
 	}
 	n.abandon(now)
 	n.beat(now)
@@ -380,9 +387,6 @@ func (n *Node) drain(now time.Duration) {
 		words[ID(m.GetTo())] = append(words[ID(m.GetTo())], m)
 	}, func(e decision.Entry) {
 		n.log.state.Apply(e)
-		if e.Kind == decision.Added || e.Kind == decision.Removed {
-			return
-		}
 		n.act(Committed{e})
 		n.announce()
 	})

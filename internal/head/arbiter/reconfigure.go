@@ -15,11 +15,11 @@ import (
 // may be lost.
 const targetMembers = 3
 
-// reconfigure replaces a lost member by another node. Members change one at a time. So every
-// majority before a change and every majority after it have a node in common [Raft, 4.1], and
-// neither elects a head while the lease of the head that makes the change is in force. For the
-// same reason no further change begins while a lease that rests on the earlier members may be
-// in force.
+// reconfigure replaces a member that is lost, or on a host that is to leave, by another node.
+// Members change one at a time. So every majority before a change and every majority after it
+// have a node in common [Raft, 4.1], and neither elects a head while the lease of the head that
+// makes the change is in force. For the same reason no further change begins while a lease that
+// rests on the earlier members may be in force.
 func (n *Node) reconfigure(now time.Duration) {
 	if !n.Leads(now) || len(n.first) == 1 {
 		return
@@ -52,7 +52,9 @@ func (n *Node) reconfigure(now time.Duration) {
 
 // change returns the next change of members that is needed. It removes lost members and adds
 // other nodes. If only two members are left and there is no third host, the head removes the
-// other member: then only its own loss ends the job, and not the loss of either.
+// other member: then only its own loss ends the job, and not the loss of either. A member on a
+// host that is to leave is removed once another node has been added, or the host has left: its
+// agent ends after that. No node on such a host is added.
 func (n *Node) change(now time.Duration) (e decision.Entry, needed bool) {
 	members := n.log.state.Members
 	for _, id := range members {
@@ -60,12 +62,12 @@ func (n *Node) change(now time.Duration) (e decision.Entry, needed bool) {
 			return decision.Entry{Kind: decision.Removed, At: n.elapsed(now), Node: id}, true
 		}
 	}
-	if len(members) >= targetMembers {
-		return e, false
-	}
 	id, hosts := n.candidate(now)
+	if len(members) >= targetMembers {
+		return n.relieve(id, now)
+	}
 	switch {
-	case len(members)+hosts < targetMembers:
+	case len(members)+hosts < targetMembers && !n.handedOver(n.self):
 		for _, other := range members {
 			if other != n.self {
 				return decision.Entry{Kind: decision.Removed, At: n.elapsed(now), Node: other}, true
@@ -75,6 +77,45 @@ func (n *Node) change(now time.Duration) (e decision.Entry, needed bool) {
 		return decision.Entry{Kind: decision.Added, At: n.elapsed(now), Node: id}, true
 	}
 	return e, false
+}
+
+// relieve returns the next change that replaces a member on a host that is to leave, by id. For
+// a moment there is one member more, of which fewer may be lost: so it waits until all answer.
+func (n *Node) relieve(id ID, now time.Duration) (e decision.Entry, needed bool) {
+	members := n.log.state.Members
+	at := slices.IndexFunc(members, func(m ID) bool { return m != n.self && n.hasLeft(m) })
+	if at < 0 {
+		at = slices.IndexFunc(members, func(m ID) bool { return m != n.self && n.leaves(m) })
+	}
+	switch {
+	case at < 0:
+		return e, false
+	case len(members) > targetMembers:
+		return decision.Entry{Kind: decision.Removed, At: n.elapsed(now), Node: members[at]}, true
+	case id != 0 && !slices.ContainsFunc(append(slices.Clone(members), id), func(m ID) bool { return m != n.self && n.quiet(m, now) }):
+		return decision.Entry{Kind: decision.Added, At: n.elapsed(now), Node: id}, true
+	case id == 0 && n.hasLeft(members[at]):
+		return decision.Entry{Kind: decision.Removed, At: n.elapsed(now), Node: members[at]}, true
+	}
+	return e, false
+}
+
+// leaves reports whether the host of a node is to leave the job.
+func (n *Node) leaves(id ID) bool {
+	return slices.ContainsFunc(n.log.state.Leaving, func(l decision.Leave) bool { return n.beside(l.Node, id) })
+}
+
+// hasLeft reports whether the host of a node has left.
+func (n *Node) hasLeft(id ID) bool {
+	return slices.ContainsFunc(n.log.state.Leaving, func(l decision.Leave) bool {
+		return n.beside(l.Node, id) && n.log.state.HasLeft(l.Node)
+	})
+}
+
+// beside reports whether two nodes are on one host. There is no node 0.
+func (n *Node) beside(a, b ID) bool {
+	i, known := n.place[a]
+	return known && n.roster[i].Host == n.roster[n.place[b]].Host
 }
 
 // candidate returns the first responding node on a host without a member, or 0 if there is
@@ -88,7 +129,7 @@ func (n *Node) candidate(now time.Duration) (id ID, hosts int) {
 	}
 	var others []string
 	for _, p := range n.roster {
-		if p.ID == n.self || n.isLost(p.ID) || slices.Contains(taken, p.Host) {
+		if p.ID == n.self || n.isLost(p.ID) || n.leaves(p.ID) || slices.Contains(taken, p.Host) {
 			continue
 		}
 		if !slices.Contains(others, p.Host) {

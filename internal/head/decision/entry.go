@@ -51,6 +51,9 @@ const (
 	Added   Kind = "added"   // Node: a node that keeps the decisions from now on
 	Removed Kind = "removed" // Node: a node that no longer keeps the decisions
 
+	Resigned Kind = "resigned" // Node, Text: the head there hands over to another node, for that reason
+	Ending   Kind = "ending"   // Text, Until: the job writes a last set of files and ends, for that reason, by that time
+
 	Part Kind = "part" // Value: a piece of an entry that is too long for one record; see Split
 )
 
@@ -104,7 +107,7 @@ func (e *Entry) check() error {
 	switch e.Kind {
 	case Born:
 		ok = e.Node != 0 && e.Incarnation != 0
-	case Lost, Added, Removed:
+	case Lost, Added, Removed, Resigned:
 		ok = e.Node != 0
 	case Died:
 		ok = e.Cause != "" && e.Incarnation != 0
@@ -128,7 +131,7 @@ func (e *Entry) check() error {
 		ok = e.Abandoned != nil
 	case Part:
 		ok = len(e.Value) > 0
-	case Started, Vacant, Injected, Decided, Released:
+	case Started, Vacant, Injected, Decided, Released, Ending:
 	default:
 		ok = false
 	}

@@ -41,7 +41,8 @@ func (s *State) Leaves(node detect.ID) bool {
 	return slices.ContainsFunc(s.Leaving, func(l Leave) bool { return l.Node == node })
 }
 
-// HasLeft reports whether a node was to leave and no longer has a process in a slot.
+// HasLeft reports whether a node was to leave and no longer has a process in a slot, or one that
+// is to relieve another.
 func (s *State) HasLeft(node detect.ID) bool {
 	return s.Leaves(node) && !s.holds(node)
 }
@@ -57,8 +58,13 @@ func (s *State) emptied(at time.Duration) {
 	}
 }
 
-// holds reports whether a process in a slot is on the node.
+// holds reports whether a process in a slot, or one that is to relieve another, is on the node.
 func (s *State) holds(node detect.ID) bool {
+	for _, at := range s.Reliefs {
+		if at.Node == node {
+			return true
+		}
+	}
 	for _, at := range s.Places {
 		if at.Node == node && at.Status != Dead {
 			return true

@@ -90,13 +90,15 @@ type State struct {
 
 	Opened   *Folders    `json:"opened,omitempty"` // nil: not decided yet
 	Sets     []Set       `json:"sets,omitempty"`   // by number
+	Ending   *End        `json:"ending,omitempty"` // nil: the job is not interrupted
 	Started  bool        `json:"started"`
 	Released bool        `json:"released"`
 	Decided  bool        `json:"decided"`
 	Code     int         `json:"code"`
 	Text     string      `json:"text"`
-	Members  []detect.ID `json:"members"` // the nodes that keep the decisions, in order
-	Changes  uint64      `json:"changes"` // number of changes of Members
+	Members  []detect.ID `json:"members"`            // the nodes that keep the decisions, in order
+	Changes  uint64      `json:"changes"`            // number of changes of Members
+	Resigned []detect.ID `json:"resigned,omitempty"` // nodes whose heads have handed over, in order
 	Parts    []byte      `json:"parts,omitempty"`
 }
 
@@ -213,6 +215,10 @@ func (s *State) apply(e Entry) []job.Verdict {
 		s.Released = true
 	case Added, Removed:
 		s.change(e)
+	case Ending:
+		s.ending(e)
+	case Resigned:
+		s.Resigned = append(s.Resigned, e.Node)
 	}
 	return nil
 }

@@ -1,0 +1,56 @@
+package head
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/intrahpc/intra/internal/head/decision"
+)
+
+// mayHandOver returns why this head cannot hand over to another one, nil if it can.
+func (ls *leaves) mayHandOver() error {
+	if !ls.config.Replicated {
+		return fmt.Errorf("%w: the head is there, and no other host keeps its decisions: that takes three hosts", ErrStays)
+	}
+	for _, id := range ls.state.Members {
+		if _, lost := ls.state.Lost[id]; id != ls.config.Self && id != FirstHead && !lost && !ls.state.Leaves(id) {
+			return nil
+		}
+	}
+	return fmt.Errorf("%w: the head is there, and no host that stays keeps its decisions", ErrStays)
+}
+
+// handOver has it decided that this head hands over, once its host is to leave and has no
+// process any more, or no time. A cut or rollback under way comes to its end first: a successor
+// would have to find out how far it is.
+func (ls *leaves) handOver() {
+	i := slices.IndexFunc(ls.state.Leaving, func(l decision.Leave) bool {
+		return l.Node != 0 && (l.Node == ls.config.Home || l.Node == ls.config.Self)
+	})
+	if i < 0 || ls.handsOver || ls.mayHandOver() != nil {
+		return
+	}
+	l := ls.state.Leaving[i]
+	late := l.Until > 0 && ls.elapsed() >= l.Until
+	if !ls.state.HasLeft(l.Node) && !late { // not Done: a process may have been placed there since
+		return
+	}
+	d, q := ls.recovery.decides, ls.recovery
+	busy := len(ls.desk.asked) > 0 || q.keeping || len(q.events) > 0 || d != nil && d.Busy()
+	if busy && !late {
+		return
+	}
+	ls.handsOver = true
+	ls.propose(decision.Entry{Kind: decision.Resigned, Node: ls.config.Self, Text: l.Reason})
+}
+
+// handedOver acts on the kept decision that this head hands over. It remains the head until
+// the driver answers Retired.
+func (ls *leaves) handedOver() {
+	if ls.phase > working { // the job ends here
+		return
+	}
+	ls.gone = true
+	ls.detailf("another host becomes the head")
+	ls.act(HandOver{})
+}
