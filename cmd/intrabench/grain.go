@@ -81,7 +81,9 @@ func runGrain(ctx context.Context, args []string, out io.Writer) error {
 			return err
 		}
 	}
-	return jsonFile.write(results)
+	return jsonFile.write(struct {
+		Grain []grain.Summary `json:"grain"`
+	}{grain.Summaries(o, results)})
 }
 
 // runPeer runs an outside program. For each size, that program prints the seconds of its plain

@@ -44,10 +44,10 @@ var Peers = []Way{{Name: "peer, 1 thread", Cores: 1}, {Name: "peer, 2 threads", 
 
 // Result is the measurement of one way.
 type Result struct {
-	Way     string      `json:"way"`
-	Cores   int         `json:"cores"`
-	Seconds [][]float64 `json:"seconds"` // time of a section, by round and size
-	Work    [][]float64 `json:"work"`    // time of the plain loop in the same round
+	Way     string
+	Cores   int
+	Seconds [][]float64 // time of a section, by round and size
+	Work    [][]float64 // time of the plain loop in the same round
 }
 
 // Runner runs one job.

@@ -31,6 +31,36 @@ func Table(w io.Writer, o Options, results []Result) error {
 	return err
 }
 
+// Summary is the measurement of one way, for a record. Times are in seconds.
+type Summary struct {
+	Way   string        `json:"way"`
+	Cores int           `json:"cores"`
+	METG  spread.Spread `json:"metg"` // see Result.METG
+	Sizes []Size        `json:"sizes"`
+}
+
+// Size summarises the sections of one size.
+type Size struct {
+	Work       float64       `json:"work"` // median time of the plain loop
+	Section    spread.Spread `json:"section"`
+	Efficiency spread.Spread `json:"efficiency"` // share of the cores' time that was work
+}
+
+// Summaries returns a Summary for each way.
+func Summaries(o Options, results []Result) []Summary {
+	var all []Summary
+	for _, r := range results {
+		s := Summary{Way: r.Way, Cores: r.Cores, METG: r.METG()}
+		for i := range o.Work {
+			work, _ := results[0].Size(i)
+			section, e := r.Size(i)
+			s.Sizes = append(s.Sizes, Size{work.Median, section, e})
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
 // peerWork returns a text with the time of one task's work, for a way with a plain loop of its
 // own. It returns "" if that time equals the one of the plain loop of this module.
 func peerWork(r *Result, plain Result, i int) string {
