@@ -61,7 +61,7 @@ func TestRunsAgainOverLinks(t *testing.T) {
 							if returning < 0 || m != c.members[returning] {
 								return nil
 							}
-							if at, err = first.Settle(); err != nil {
+							if at, err = first.Runs().Settle(); err != nil {
 								return err
 							}
 							there = sum
@@ -69,7 +69,7 @@ func TestRunsAgainOverLinks(t *testing.T) {
 								for range 40 * seed {
 									first.Progress()
 								}
-								_ = first.Retire(errBack) // it may be too late
+								_ = first.Runs().Retire(errBack) // it may be too late
 							})
 							return nil
 						})
@@ -78,7 +78,7 @@ func TestRunsAgainOverLinks(t *testing.T) {
 							if err := first.Released(c.ctx); err != nil {
 								return err
 							}
-							next, err := first.Again(at)
+							next, err := first.Runs().Again(at)
 							if err != nil {
 								return err
 							}
@@ -91,7 +91,7 @@ func TestRunsAgainOverLinks(t *testing.T) {
 							if sum, err = iterate(again, seed, 2, there, func(uint64) error { return nil }); err != nil {
 								return err
 							}
-							if n := next.Behind(); n > 0 {
+							if n := next.Runs().Behind(); n > 0 {
 								return fmt.Errorf("it has yet to send %d messages again", n)
 							}
 							if err := w.Barrier(); !errors.Is(err, errBack) {

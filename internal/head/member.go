@@ -44,7 +44,12 @@ type member struct {
 	verdict *decision.Verdict // the verdict on the process, once it is dead
 	end     string            // how the process ended, for the report
 
-	// Its part in a cut, a safe point of all processes at which no message is under way.
+	inCut
+}
+
+// inCut is the part of a process in a cut, a safe point of all processes at which no message
+// is under way.
+type inCut struct {
 	stood Position   // the position of its output at the last cut that it was in
 	cut   *job.Reply // its report that it has stopped in that cut, nil before
 	muted bool       // the process rolls back, and its writes do not count as output until it has

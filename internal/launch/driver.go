@@ -29,23 +29,21 @@ import (
 // driver runs a head. One goroutine passes events to the head and carries out its actions. All
 // other goroutines post functions to that one and never wait for it.
 type driver struct {
-	job         *Job
-	console     *output.Console
-	trace       *timeline.File  // nil if there is none
-	reportTo    *wholefile.File // nil: the report goes to no file or to standard error, or an earlier head has opened the file
-	watchdog    *watchdog.Watchdog
-	began       time.Time // the zero of the head's clock
-	outputs     *outputs
-	moved       sync.Map // slots of spares that were placed: job.Process, by head.From
-	agents      crew
-	admit       func(decision.Host) // makes a host that joins a part of the job; nil on one host
-	here        *local              // the agent of a job on this host alone, nil on several hosts
-	suspend     func()              // stops this process until it is continued
-	paused      time.Duration       // total time of all pauses
-	saidIgnored bool                // the user knows that Ctrl-Z is ignored
-	log         *proposals          // nil: decisions are not replicated
-	resign      func()              // makes another host the head; nil if no other host keeps the decisions
-	folder      *folder             // the folder of -checkpoint; nil: no files are written
+	job      *Job
+	console  *output.Console
+	trace    *timeline.File  // nil if there is none
+	reportTo *wholefile.File // nil: the report goes to no file or to standard error, or an earlier head has opened the file
+	watchdog *watchdog.Watchdog
+	began    time.Time // the zero of the head's clock
+	outputs  *outputs
+	moved    sync.Map // slots of spares that were placed: job.Process, by head.From
+	agents   crew
+	here     *local     // the agent of a job on this host alone, nil on several hosts
+	log      *proposals // nil: decisions are not replicated
+	resign   func()     // makes another host the head; nil if no other host keeps the decisions
+	folder   *folder    // the folder of -checkpoint; nil: no files are written
+	pauses
+	joins
 
 	head *head.Head
 	next []head.Event // results of the head's actions, handled before all other events
@@ -59,14 +57,26 @@ type driver struct {
 	page     *livepage.Server  // nil if there is none
 	final    *runreport.Report // report of a job that had begun, set at its end
 	pageURL  string
-	gate     *agents // takes hosts that join; nil: none can
-	joinBy   string  // the command that makes another host join the job, "" if none can
 
 	signalled map[detect.ID]bool // nodes whose agents have received SIGTERM
 	freed     map[detect.ID]bool // nodes that have left
 
 	adopted map[head.From]agentd.ProcessResync // the agents' reports of processes that a lost head had started
 	readers map[job.Process]chan agent         // readers of standard input; each receives its agent when its process starts
+}
+
+// pauses are the times during which the user stops the job (Ctrl-Z).
+type pauses struct {
+	suspend     func()        // stops this process until it is continued
+	paused      time.Duration // total time of all pauses
+	saidIgnored bool          // the user knows that Ctrl-Z is ignored
+}
+
+// joins is the way of other hosts into the running job.
+type joins struct {
+	admit  func(decision.Host) // makes a host that joins a part of the job; nil on one host
+	gate   *agents             // takes hosts that join; nil: none can
+	joinBy string              // the command that makes another host join the job, "" if none can
 }
 
 func newDriver(j *Job, console *output.Console, began time.Time) *driver {

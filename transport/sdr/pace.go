@@ -19,15 +19,6 @@ type timed interface {
 	WaitUntil(ctx context.Context, deadline time.Time, done func() bool) error
 }
 
-// paceAll is pace for the messages of a round.
-func (e *Engine) paceAll(round []Post) {
-	for i := range round {
-		if m := &round[i]; !m.Receive {
-			e.pace(m.Peer, len(m.Data), true)
-		}
-	}
-}
-
 // pace waits for up to paceTime if there is no room for a small message. The lock is held,
 // and released during the wait.
 func (e *Engine) pace(dst, bytes int, exact bool) {

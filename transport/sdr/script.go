@@ -40,7 +40,7 @@ func (e *Engine) Start(ctx *Context, s *Script) {
 	if !e.retired {
 		e.core.BeginCollective(ctx, s)
 	}
-	e.run(s, round)
+	s.run(e, round)
 }
 
 // Post is a message of a round, which is sent to a rank of the job or received from it.
@@ -55,14 +55,18 @@ type Post struct {
 
 // run posts this round of s and the following ones, until one is not complete at once. It
 // is called with the lock held, and releases it.
-func (e *Engine) run(s *Script, round []Post) {
+func (s *Script) run(e *Engine, round []Post) {
 	for len(round) > 0 && !e.retired {
 		if e.core.job.spent {
-			e.paceAll(round)
+			for _, m := range round {
+				if !m.Receive {
+					e.pace(m.Peer, len(m.Data), true)
+				}
+			}
 		}
 		s.pending = 1
 		for i := range round {
-			e.post(s, &round[i])
+			s.post(e, &round[i])
 		}
 		news := e.settle()
 		s.pending--
@@ -80,8 +84,8 @@ func (e *Engine) run(s *Script, round []Post) {
 	e.flushAndUnlock()
 }
 
-// post posts a message of a script. The lock is held.
-func (e *Engine) post(s *Script, m *Post) {
+// post posts a message of s. The lock is held.
+func (s *Script) post(e *Engine, m *Post) {
 	if m.Receive {
 		s.pending++
 		m.Request.script = s
@@ -115,7 +119,7 @@ func (e *Engine) Advance() {
 		}
 		round := s.Step()
 		e.mu.Lock()
-		e.run(s, round)
+		s.run(e, round)
 	}
 }
 

@@ -2,6 +2,12 @@ package sdr
 
 import "fmt"
 
+// Runs lets the program of an engine run again from a Place.
+type Runs struct{ e *Engine }
+
+// Runs returns the runs of the program that uses the engine.
+func (e *Engine) Runs() Runs { return Runs{e} }
+
 // Settle makes a Place where the program is now, from which it can run again. From then on
 // the engine keeps what that takes: copies of the messages that the program receives, and a
 // hash of each message that it sends. No receive, synchronous send or collective may be
@@ -11,7 +17,8 @@ import "fmt"
 //
 // The replicas of the rank have to agree on the order of messages, and messages must not be
 // compared by Config.Sum.
-func (e *Engine) Settle() (*Place, error) {
+func (r Runs) Settle() (*Place, error) {
+	e := r.e
 	if err := e.Pending(); err != nil {
 		return nil, fmt.Errorf("settled point: %w", err)
 	}
@@ -29,31 +36,25 @@ func (e *Engine) Settle() (*Place, error) {
 }
 
 // Forget records that the program does not run again from a place before at.
-func (e *Engine) Forget(at *Place) {
-	e.mu.Lock()
-	defer e.flushAndUnlock()
-	e.core.forget(at)
-}
-
-// Kept returns the bytes of what is kept for another run of the program.
-func (e *Engine) Kept() int {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.core.journal.bytes
+func (r Runs) Forget(at *Place) {
+	r.e.mu.Lock()
+	defer r.e.flushAndUnlock()
+	r.e.core.forget(at)
 }
 
 // Behind returns the number of messages that an earlier run of the program has sent and this
 // one has not.
-func (e *Engine) Behind() int {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.core.behind
+func (r Runs) Behind() int {
+	r.e.mu.Lock()
+	defer r.e.mu.Unlock()
+	return r.e.core.behind
 }
 
 // Retire ends the run of the program, which has a Place: blocked calls and all later calls
 // return an error that wraps err. Unlike after Abort, the engine still receives, and serves
 // other processes.
-func (e *Engine) Retire(err error) error {
+func (r Runs) Retire(err error) error {
+	e := r.e
 	e.mu.Lock()
 	switch {
 	case e.aborted || e.retired:
@@ -78,10 +79,11 @@ func (e *Engine) Retire(err error) error {
 }
 
 // Again returns the engine of the next run of the program, which begins at a place. It has
-// the messages and the links of e, which has no use from then on. Again is called after
+// the messages and the links of the present engine, which is not used from then on. Again is called after
 // Retire and Released. Messages that the earlier run has sent beyond the place are not sent
 // again, but compared: if one of them differs, every call returns a *Deviation.
-func (e *Engine) Again(at *Place) (*Engine, error) {
+func (r Runs) Again(at *Place) (*Engine, error) {
+	e := r.e
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	switch {

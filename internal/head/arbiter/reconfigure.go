@@ -40,7 +40,7 @@ func (n *Node) reconfigure(now time.Duration) {
 	if !ok || n.lead.longest > start+n.timing.Lease {
 		return
 	}
-	after := &decision.State{Members: slices.Clone(state.Members)}
+	after := &decision.State{Deciders: decision.Deciders{Members: slices.Clone(state.Members)}}
 	after.Apply(e)
 	n.lead.changing, n.lead.next = true, after.Members
 	if err := n.propose(e); err != nil {

@@ -88,18 +88,23 @@ type State struct {
 	Backups    int                   `json:"backups,omitempty"` // number of complete backups
 	Backup     uint64                `json:"backup,omitempty"`  // safe point of the last complete backup
 
-	Opened   *Folders    `json:"opened,omitempty"` // nil: not decided yet
-	Sets     []Set       `json:"sets,omitempty"`   // by number
-	Ending   *End        `json:"ending,omitempty"` // nil: the job is not interrupted
-	Started  bool        `json:"started"`
-	Released bool        `json:"released"`
-	Decided  bool        `json:"decided"`
-	Code     int         `json:"code"`
-	Text     string      `json:"text"`
+	Opened   *Folders `json:"opened,omitempty"` // nil: not decided yet
+	Sets     []Set    `json:"sets,omitempty"`   // by number
+	Ending   *End     `json:"ending,omitempty"` // nil: the job is not interrupted
+	Started  bool     `json:"started"`
+	Released bool     `json:"released"`
+	Decided  bool     `json:"decided"`
+	Code     int      `json:"code"`
+	Text     string   `json:"text"`
+	Parts    []byte   `json:"parts,omitempty"`
+	Deciders
+}
+
+// Deciders are the nodes that decide.
+type Deciders struct {
 	Members  []detect.ID `json:"members"`            // the nodes that keep the decisions, in order
 	Changes  uint64      `json:"changes"`            // number of changes of Members
 	Resigned []detect.ID `json:"resigned,omitempty"` // nodes whose heads have handed over, in order
-	Parts    []byte      `json:"parts,omitempty"`
 }
 
 // NewState returns the state before the first decision.

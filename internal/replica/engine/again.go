@@ -81,7 +81,7 @@ func (r *recovering) goAgain(point uint64) error {
 	if r.program != nil && r.program.usesFiles {
 		return errFiles
 	}
-	if err := r.messages.Load().Retire(errAlone); err != nil {
+	if err := r.messages.Load().Runs().Retire(errAlone); err != nil {
 		return fmt.Errorf("safe point: %w", err)
 	}
 	a.back = &secondRun{from: a.point, to: point, begun: r.now()}
@@ -115,7 +115,7 @@ func (r *recovering) settle(point uint64) error {
 	case r.sharing.verifier != nil || r.setup.Check:
 		return errors.New("-fault again: a job that verifies results (-sdc, -check) keeps nothing to run again from")
 	}
-	place, err := r.messages.Load().Settle()
+	place, err := r.messages.Load().Runs().Settle()
 	if err != nil {
 		return fmt.Errorf("safe point: %w", err)
 	}
@@ -130,7 +130,7 @@ func (r *recovering) settle(point uint64) error {
 		return err
 	}
 	s.output = answer.Output
-	r.messages.Load().Forget(place)
+	r.messages.Load().Runs().Forget(place)
 	r.second.point, r.sharing.once.kept = s, &s.once
 	return nil
 }
@@ -180,7 +180,7 @@ func (r *recovering) goAlone() error {
 	if _, err := r.ask(job.Reply{Kind: job.ReplyAgain, Generation: r.member.Generation(), Number: s.from.number, Output: s.from.output}, job.OrderAgain); err != nil {
 		return err
 	}
-	next, err := first.Again(s.from.place)
+	next, err := first.Runs().Again(s.from.place)
 	if err != nil {
 		return fmt.Errorf("run again from safe point %d: %w", s.from.number, err)
 	}

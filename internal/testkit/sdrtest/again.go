@@ -36,13 +36,13 @@ func (p *Process) settle(save func() []byte) error {
 	if j.Settle == 0 || j.Degrees[p.Rank] == 1 || p.job.random.IntN(j.Settle) > 0 {
 		return nil
 	}
-	place, err := p.Engine.Settle()
+	place, err := p.Engine.Runs().Settle()
 	if err != nil {
 		return err
 	}
 	a.points = append(a.points, &settled{place, p.cuts.safe, save()})
 	if n := len(a.points); n > 2 || n > 1 && p.job.random.IntN(2) == 0 {
-		p.Engine.Forget(a.points[1].place)
+		p.Engine.Runs().Forget(a.points[1].place)
 		a.points = slices.Delete(a.points, 0, 1)
 	}
 	return nil
@@ -58,7 +58,7 @@ func (r *run) returns() {
 		if p.Killed || p.finished || len(p.again.points) == 0 || p.cuts.back != nil || p.again.ordered {
 			continue
 		}
-		if err := p.Engine.Retire(errAgain); err != nil {
+		if err := p.Engine.Runs().Retire(errAgain); err != nil {
 			continue
 		}
 		p.again.ordered, p.woken = true, true
@@ -77,7 +77,7 @@ func (p *Process) runAgain() error {
 	if err := p.Engine.Released(context.Background()); err != nil {
 		return err
 	}
-	next, err := p.Engine.Again(from.place)
+	next, err := p.Engine.Runs().Again(from.place)
 	if err != nil {
 		return err
 	}
