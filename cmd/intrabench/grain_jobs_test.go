@@ -17,11 +17,11 @@ import (
 func TestGrain(t *testing.T) {
 	peer := filepath.Join(t.TempDir(), "peer")
 	require.NoError(t, os.WriteFile(peer, []byte("#!/bin/sh\nshift 4\nfor w; do echo $w $w; done\n"), 0o700))
-	var all []grain.Result
+	var all struct{ Grain []grain.Summary }
 	out := whole(t, "grain -work 10us,100us -time 1ms -peer "+peer, &all)
-	require.Len(t, all, len(grain.Ways)+len(grain.Peers))
-	for _, r := range all {
+	require.Len(t, all.Grain, len(grain.Ways)+len(grain.Peers))
+	for _, r := range all.Grain {
 		require.True(t, r.Way == grain.Ways[0].Name || strings.Contains(out, "\n  "+r.Way+" "), r.Way)
-		require.Len(t, r.Seconds[0], 2)
+		require.Len(t, r.Sizes, 2)
 	}
 }
