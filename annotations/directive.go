@@ -157,8 +157,8 @@ var (
 	isDirective   = regexp.MustCompile(`^//intra:`)
 )
 
-// parseDirective parses one comment. For a comment that is no directive of this package, the
-// result is zero.
+// parseDirective parses one comment. It returns the zero Directive for a comment that is not a
+// directive of this package.
 func parseDirective(c *ast.Comment) (Directive, *Error) {
 	if dir, ok := ast.ParseDirective(c.Slash, c.Text); ok && dir.Tool == "intra" {
 		if "//intra:"+dir.Name == allowDirective { // it is allowed on any line

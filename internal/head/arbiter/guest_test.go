@@ -38,8 +38,8 @@ func (c *cluster) join(at time.Duration) ID {
 	return id
 }
 
-// A guest that is admitted and never answers is declared lost, and harms nobody.
-func TestGuestThatNeverComes(t *testing.T) {
+// A guest that is admitted and never answers is declared lost. The other nodes go on.
+func TestGuestThatNeverAnswers(t *testing.T) {
 	c := newCluster(1, 3, 1, DefaultTiming)
 	c.work(20 * time.Second)
 	id := c.join(2 * time.Second)

@@ -202,7 +202,7 @@ func (n *Node) Tick(now time.Duration) []Action {
 	n.observer.Wake(now)
 	if n.log != nil {
 		if n.log.leads() && n.leader == 0 && n.yielder == n.self && n.self != Head && now >= n.next {
-			n.log.stepDown() // nobody has succeeded this head: it has to be elected once more itself
+			n.log.stepDown() // no other node has succeeded this head, so this node stands for election again
 		}
 		if n.log.leads() {
 			n.log.tick()

@@ -32,9 +32,9 @@ func (c *cluster) leave() {
 	c.propose(decision.Entry{Kind: decision.Resigned, Node: head})
 }
 
-// TestHeadHandsOver: a head that hands over has a successor within a few beats, where the
-// loss of a head takes the time of its lease. Nobody is declared lost, and the decisions are
-// then kept on hosts that stay.
+// TestHeadHandsOver: a head that hands over has a successor within a few beats. After the loss
+// of a head that takes the time of its lease. No host is declared lost. Afterwards only hosts
+// that stay keep the decisions.
 func TestHeadHandsOver(t *testing.T) {
 	for seed := range uint64(30) {
 		c := newCluster(seed, 4, int(seed%2), DefaultTiming)

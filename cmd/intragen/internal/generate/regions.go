@@ -11,10 +11,12 @@ import (
 
 // region is a region of a launcher.
 type region struct {
-	make string // the code that makes it
-	// constant means that its memory is in the arguments that the launcher keeps.
+	make string // the code that makes the region
+	// constant means that the memory of the region lies in the arguments that the launcher keeps.
 	constant bool
-	slice    string // what its memory is, if it is a slice and nothing else changes; "" if it is made anew
+	// slice is the code of the slice that a launch sets as the region's memory. If it is "", a
+	// launch makes the whole region.
+	slice string
 }
 
 func (l *launcher) regions() []region {

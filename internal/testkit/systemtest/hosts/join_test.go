@@ -156,7 +156,7 @@ func TestGrow(t *testing.T) {
 	c.requireEmpty()
 }
 
-// A host that joins and dies at once harms nobody, and may come again.
+// A host that joins and dies at once does not disturb the job, and may join again.
 func TestHostThatJoinsAndDies(t *testing.T) {
 	c := newCluster(t, 4)
 	end := filepath.Join(t.TempDir(), "end")
