@@ -108,7 +108,7 @@ func TestLife(t *testing.T) {
 		code, stdout, _ = intragen(t, dir, "-diff")
 		require.Equal(t, 1, code)
 		require.Contains(t, stdout, "--- a/kernels_intra.go\n+++ b/kernels_intra.go\n@@ -")
-		require.Contains(t, stdout, "\n-\t\tintra.Out(\"y\", y),\n+\t\tintra.InOut(\"y\", y),\n")
+		require.Contains(t, stdout, "\n-\t\t\tintra.Out(\"y\", y),\n+\t\t\tintra.InOut(\"y\", y),\n")
 		require.Equal(t, kernels, readFile(t, dir, "kernels_intra.go"))
 	})
 

@@ -14,3 +14,7 @@ func TestSteps(t *testing.T) {
 		return s.Steps(53)
 	})
 }
+
+func TestBoxes(t *testing.T) {
+	same.Everywhere(t, "e840e301e94d1b28", []string{"0.0@section:1", "0.1@section:2"}, Boxes)
+}

@@ -287,17 +287,20 @@ func launchBoxMove(s *intra.Section, b *Box, k_ int, ps []Particle) {
 	a := &slot.Arguments
 	if slot.Body == nil {
 		slot.Regions = []intra.Region{
-			intra.InVar("b.Dt", &a.b.Dt),
-			intra.InVar("b.Sub.A", &a.b.Sub.A),
+			intra.InVar("b.Dt", &b.Dt),
+			intra.InVar("b.Sub.A", &b.Sub.A),
 			intra.InVar("k", &a.k_),
 			intraruntime.Part(b.Seen[:], intra.Out("b.Seen[k:k+1]", b.Seen[k_:k_+1])),
-			intra.OutVar("b.Sub.B", &a.b.Sub.B),
+			intra.OutVar("b.Sub.B", &b.Sub.B),
 			intra.InOut("ps", ps),
 		}
 		slot.Body = func() { a.b.move(a.k_, a.ps) }
 	}
 	*a = arguments{b, k_, ps}
+	slot.Regions[0] = intra.InVar("b.Dt", &b.Dt)
+	slot.Regions[1] = intra.InVar("b.Sub.A", &b.Sub.A)
 	slot.Regions[3] = intraruntime.Part(b.Seen[:], intra.Out("b.Seen[k:k+1]", b.Seen[k_:k_+1]))
+	slot.Regions[4] = intra.OutVar("b.Sub.B", &b.Sub.B)
 	intraruntime.Set(&slot.Regions[5], ps)
 	s.LaunchKept(taskBoxMove, slot.Body, slot.Regions)
 }

@@ -118,3 +118,28 @@ func (s *Simulation) Steps(n int) []float64 {
 	}
 	return append(out, top, small, prod, r.Lo, r.Hi, float64(c1), float64(c2), box.Sub.B, ps[0].X, ps[1].X)
 }
+
+// Boxes launches one task for another box in each section. The launchers use the memory of the
+// launches before again, which lead to other boxes.
+func Boxes(p *intra.Process) []float64 {
+	boxes := make([]Box, 5)
+	for i := range boxes {
+		boxes[i].Dt = float64(i + 1)
+		boxes[i].Sub.A = float64(10 * (i + 1))
+	}
+	var out []float64
+	last := &boxes[4]
+	for i := range 4 {
+		next, ps := &boxes[i], []Particle{{V: 1}}
+		//intra:section on(p)
+		{
+			next.move(0, ps)
+			last.move(1, nil)
+		}
+		out = append(out, ps[0].X)
+	}
+	for _, b := range boxes {
+		out = append(out, b.Seen[0], b.Seen[1], b.Sub.B)
+	}
+	return out
+}

@@ -22,9 +22,9 @@ import (
 //go:embed steps.go
 var intraSourceSteps string
 
-var _ = intraruntime.Embedded("steps_intra.go", intraSourceSteps, "199f72a543b9d1b583de2cca2dc86a2e709c6c21b97f3ef83ac9786ea061531e")
+var _ = intraruntime.Embedded("steps_intra.go", intraSourceSteps, "70ef5d231d9f79248b024ff62ff1c4fa59ecec444e839a9ea9961c000e26480f")
 
-var _ = intraruntime.Lines("30:18 36:24 45:32 47:33 50:35 51:35 58:41 60:42 68:49 69:49 79:58 98:76 110:87 112:88 123:98 124:98 127:100 131:103 138:109 140:110 143:112 144:112")
+var _ = intraruntime.Lines("30:18 36:24 45:32 47:33 50:35 51:35 58:41 60:42 68:49 69:49 79:58 98:76 110:87 112:88 123:98 124:98 127:100 131:103 138:109 140:110 143:112 144:112 156:124 168:135 171:137")
 
 // Simulation holds a process.
 type Simulation struct {
@@ -149,4 +149,31 @@ func (s *Simulation) Steps(n int) []float64 {
 		out = append(out, part...)
 	}
 	return append(out, top, small, prod, r.Lo, r.Hi, float64(c1), float64(c2), box.Sub.B, ps[0].X, ps[1].X)
+}
+
+// Boxes launches one task for another box in each section. The launchers use the memory of the
+// launches before again, which lead to other boxes.
+func Boxes(p *intra.Process) []float64 {
+	boxes := make([]Box, 5)
+	for i := range boxes {
+		boxes[i].Dt = float64(i + 1)
+		boxes[i].Sub.A = float64(10 * (i + 1))
+	}
+	var out []float64
+	last := &boxes[4]
+	for i := range 4 {
+		next, ps := &boxes[i], []Particle{{V: 1}}
+		//intra:section on(p)
+		{
+			section := p.Section(intraruntime.At("forms/steps.go:135"))
+			launchBoxMove(section, next, 0, ps)
+			launchBoxMove(section, last, 1, nil)
+			section.MustEnd()
+		}
+		out = append(out, ps[0].X)
+	}
+	for _, b := range boxes {
+		out = append(out, b.Seen[0], b.Seen[1], b.Sub.B)
+	}
+	return out
 }

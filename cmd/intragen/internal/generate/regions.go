@@ -3,6 +3,7 @@ package generate
 import (
 	"fmt"
 	"go/ast"
+	"go/types"
 	"slices"
 	"strings"
 
@@ -48,8 +49,11 @@ func (l *launcher) regions() []region {
 		var next region
 		switch r.Form {
 		case annotations.VarForm:
-			fun, expr = fun+"Var", "&"+l.args+"."+expr
-			next.constant = true
+			fun += "Var"
+			if next.constant = l.kept(r.Param, r.Fields); next.constant {
+				expr = l.args + "." + expr
+			}
+			expr = "&" + expr
 		case annotations.PtrForm, annotations.ResultForm:
 			fun += "Var"
 		default:
@@ -68,11 +72,28 @@ func (l *launcher) regions() []region {
 	for _, a := range l.k.Arguments() {
 		expr := strings.Join(append([]string{l.local[a.Param.Var.Name()]}, a.Fields...), ".")
 		if !a.Pointer && len(a.Fields) > 0 { // the body may write the field itself
-			expr = "&" + l.args + "." + expr
+			if l.kept(a.Param, a.Fields) {
+				expr = l.args + "." + expr
+			}
+			expr = "&" + expr
 		}
 		list = append(list, region{make: fmt.Sprintf("%s.Reach(%q, %s)", l.im.runtime(), a.Name, expr)})
 	}
 	return list
+}
+
+// kept reports whether a field of a parameter lies in the arguments that the launcher keeps. It
+// does not if a pointer leads to it: each launch may pass another pointer.
+func (l *launcher) kept(p *annotations.Param, fields []string) bool {
+	t := p.Var.Type()
+	for _, name := range fields {
+		f, _, indirect := types.LookupFieldOrMethod(t, true, l.k.Func.Pkg(), name)
+		if indirect {
+			return false
+		}
+		t = f.Type()
+	}
+	return true
 }
 
 // block prints three expressions for a block: its rows, its columns, and the length of a row.
