@@ -75,7 +75,7 @@ var bugFlags = []row{
 			{with: "spares", why: "checked mode replaces no processes"},
 		}},
 	{name: "diverge", group: bugs, arg: "WHAT", initial: string(job.DivergeStrict), off: []string{string(job.DivergeOff)},
-		does: "Compare the registered state of the replicas of a rank at safe points, or without safe points what tasks read, for 5 ms and at most 0.4 % of the time. strict: end the job with exit code 4 if they differ; warn: warn once, and go on; off: do not compare. With -sdc, its comparisons replace these.",
+		does: "Compare the registered state of the replicas of a rank at safe points, or without safe points what tasks read, for at most 0.4 % of the time, and in short jobs each time that the number of places has doubled. strict: end the job with exit code 4 if they differ; warn: warn once, and go on; off: do not compare. With -sdc, its comparisons replace these.",
 		set:  parsed(job.ParseDiverge, func(o *options, d job.Diverge) { o.Diverge = d })},
 	{name: "stuck", group: bugs, arg: "DURATION", initial: "30s",
 		does: "Report processes that wait for each other and make no progress for DURATION. off: do not; abort: end the job then. It can be given twice, with a time and with abort.",

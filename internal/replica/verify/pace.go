@@ -28,9 +28,12 @@ const (
 	// paceShare is the inverse of the share of the time that hashes may take. That share is
 	// less than half of the documented one, because hashes have further costs.
 	paceShare = 250
-	// paceFree is the time that hashes may take beyond that share. It is less than the time
-	// to start a process, and it allows enough comparisons in a short job.
-	paceFree = 5 * time.Millisecond
+	// paceFree is the time that hashes may take beyond that share while each number of
+	// places is at least twice the one before. So a job of any length is compared from its
+	// beginning to its end, with few hashes: the first places may follow each other faster
+	// than hashes can be taken. paceFirst is the time that they may take at any places.
+	paceFree  = 5 * time.Millisecond
+	paceFirst = paceFree / 50
 	// highest is the largest level.
 	highest = 40
 )
@@ -74,8 +77,12 @@ func (p *Pace) look(n uint64, now time.Duration) {
 func (p *Pace) choose(n uint64) int {
 	for level := 0; ; level++ {
 		next := (n>>level + 1) << level
+		most := paceFirst
+		if level >= bits.Len64(n)-1 { // next is the next power of two, or later
+			most = paceFree
+		}
 		then := p.looked + mul(p.between, next-n)
-		if level == highest || p.spent+p.cost <= paceFree+then/paceShare {
+		if level == highest || p.spent+p.cost <= most+then/paceShare {
 			return level
 		}
 	}

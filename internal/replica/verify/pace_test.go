@@ -2,7 +2,9 @@ package verify
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -77,6 +79,19 @@ func TestPace(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// TestPaceAtTheBeginning requires that a job whose places follow each other faster than
+// hashes can be taken is compared with few hashes: at the first places, and then each time
+// that the number of places has doubled.
+func TestPaceAtTheBeginning(t *testing.T) {
+	const us = time.Microsecond
+	p := &pacing{Pace: NewPace(0, 0), now: time.Millisecond, hashed: make(map[uint64]bool), power: 1}
+	for n := uint64(1); n <= 1200; n++ {
+		p.visit(n, 10*us, 40*us)
+	}
+	require.Zero(t, p.missed)
+	require.Equal(t, []uint64{1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024}, slices.Sorted(maps.Keys(p.hashed)))
 }
 
 // TestHashesAreKept requires that both replicas keep a common hash at some level, even if
