@@ -102,7 +102,7 @@ func (b *ClaimTable) Enter(s Section) {
 			own, s = own[1:], claimed
 			b.free.Remove(t)
 		}
-		b.words.Store(b.me, firstReached+t, 0)
+		b.words.Mark(firstReached+t, 0)
 		b.words.Store(b.me, first+t, b.as(b.me, s))
 		b.rest = append(b.rest, t)
 	}

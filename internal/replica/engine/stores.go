@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/intrahpc/intra/internal/base/arena"
@@ -96,6 +97,8 @@ func (d *stores) mismatch(s *Section, m *direct.Mismatch) error {
 
 func (d *stores) first(*Task) bool { return false }
 
+func (d *stores) binding() bool { return true }
+
 // ran orders copies of the results to all peers that are in s and lack them.
 func (d *stores) ran(w *worker, s *Section, task int) {
 	w.peers = d.claims.Ran(task, w.peers[:0])
@@ -126,11 +129,14 @@ func (d *stores) gave(w *worker, s *Section, task, peer int) {
 	d.wake(w, s, peer)
 }
 
-// wake makes w send a frame to a peer, which may sleep while it waits for s.
+// wake makes w send a frame to a peer, which may sleep while it waits for s. One frame is
+// enough for everything that has changed before it is sent.
 func (d *stores) wake(w *worker, s *Section, peer int) {
-	if link := d.peers[peer]; link != nil {
-		w.out = append(w.out, outgoing{link: link, frame: d.outFrame(w.entry(s))})
+	link := d.peers[peer]
+	if link == nil || slices.ContainsFunc(w.out, func(o outgoing) bool { return o.link == link }) {
+		return
 	}
+	w.out = append(w.out, outgoing{link: link, frame: d.outFrame(w.entry(s))})
 }
 
 // take returns the step that copies the results of a task from the arrays of a dead peer.

@@ -59,6 +59,8 @@ const large = 4 << 10
 
 func (u *updates) first(t *Task) bool { return t.bytes >= large }
 
+func (u *updates) binding() bool { return false }
+
 func (u *updates) ran(w *worker, s *Section, task int) {
 	if !s.verifier.both(task) {
 		return

@@ -138,8 +138,9 @@ func (w *worker) begin(s *Section, task int) {
 // In a section of many short tasks a worker sends and receives once for a batch of tasks,
 // because a frame for each task, and a poll of the links, may take longer than the task.
 // Frames of a batch wait for at most the batch interval, breath. They are sent earlier if
-// a longer task runs, or if the worker has to wait. Because claims are sent late, two
-// replicas may both run a task that began within the last interval.
+// a longer task runs, or if the worker has to wait. Where claims are frames they are sent
+// late, so two replicas may both run a task that began within the last interval. A section
+// with few tasks has no batches then: each replica would run all of it.
 const (
 	manyTasks  = 256
 	mostFrames = 64 // limit of waiting frames
@@ -149,7 +150,7 @@ const (
 // hurries reports whether w runs a task as part of a batch, without sending and receiving
 // before and after it.
 func (w *worker) hurries(s *Section, task int) bool {
-	if len(s.Tasks) < manyTasks {
+	if len(s.Tasks) < manyTasks && !s.exchange.binding() {
 		return false
 	}
 	t := &s.Tasks[task]
