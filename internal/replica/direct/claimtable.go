@@ -186,6 +186,24 @@ func (b *ClaimTable) Next() (Step, error) {
 	}
 }
 
+// More claims another task of this replica's own block, to run in a batch with the one for
+// which Next has returned Run. Ran is called for each task of the batch, and Gave for each
+// of its results, in any order: tasks of a batch are tasks in progress at once. ok is false
+// if no such task is left.
+func (b *ClaimTable) More() (task int, ok bool, err error) {
+	lo, hi := sched.Block(b.section.Tasks, b.replicas, b.me)
+	for !ok && err == nil {
+		if task, ok = b.free.First(lo, hi, b.shape.Backward); !ok {
+			break
+		}
+		b.free.Remove(task)
+		if ok = b.word(b.me, task).state == free; ok {
+			ok, err = b.claim(task)
+		}
+	}
+	return task, ok, err
+}
+
 // look reads the words of the tasks whose results are missing here. If the owner of such a
 // task is dead, look takes the task over.
 func (b *ClaimTable) look() (s Step, ok bool) {

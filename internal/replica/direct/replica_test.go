@@ -132,6 +132,10 @@ func (r *replica) share() {
 		}
 		switch s.Kind {
 		case Run:
+			if r.w.batches {
+				r.batch(s.Task)
+				break
+			}
 			along := r.w.elements > 0
 			if along {
 				r.runAlong(s.Task)
@@ -172,6 +176,44 @@ func (r *replica) share() {
 			r.step()
 		case Done:
 			return
+		}
+	}
+}
+
+// batch claims further tasks, runs all of them, and then stores their results.
+func (r *replica) batch(first int) {
+	tasks := []int{first}
+	for len(tasks) < r.w.tasks {
+		t, ok, err := r.table.More()
+		if err != nil {
+			r.w.fail("replica %d: %v", r.me, err)
+		}
+		if !ok {
+			break
+		}
+		tasks = append(tasks, t)
+	}
+	for _, p := range r.table.Freed() {
+		r.tell(p)
+	}
+	peers := make([][]int, len(tasks))
+	for i, t := range tasks {
+		r.run(t)
+		peers[i] = r.table.Ran(t, nil)
+	}
+	for i, t := range tasks {
+		for _, p := range peers[i] {
+			r.copy(t, r.me, p)
+		}
+	}
+	for i, t := range tasks {
+		for _, p := range peers[i] {
+			r.table.Gave(t, p)
+		}
+	}
+	for p := range r.w.replicas {
+		if p != r.me {
+			r.tell(p)
 		}
 	}
 }

@@ -106,6 +106,7 @@ func TestSchedules(t *testing.T) {
 		{replicas: 2, tasks: 1, sections: 2, deaths: 1, ways: true},
 		{replicas: 2, tasks: 2, sections: 1, deaths: 1, own: true},
 		{replicas: 2, tasks: 1, sections: 1, deaths: 1, elements: 2},
+		{replicas: 2, tasks: 3, sections: 1, batches: true},
 	}
 	if os.Getenv("INTRA_SOAK") != "" {
 		// Three replicas that may die, and may all run any task, have too many states. Random
@@ -117,7 +118,7 @@ func TestSchedules(t *testing.T) {
 			shape{replicas: 2, tasks: 2, sections: 2, deaths: 1, own: true}, shape{replicas: 3, tasks: 1, sections: 1, deaths: 2, own: true},
 			shape{replicas: 2, tasks: 2, sections: 1, deaths: 1, elements: 2}, shape{replicas: 2, tasks: 1, sections: 2, deaths: 1, elements: 2},
 			shape{replicas: 2, tasks: 1, sections: 2, deaths: 1, joins: 1, elements: 2},
-			shape{replicas: 2, tasks: 3, sections: 1, deaths: 1}, shape{replicas: 3, tasks: 1, sections: 1})
+			shape{replicas: 2, tasks: 3, sections: 1, deaths: 1, batches: true}, shape{replicas: 2, tasks: 3, sections: 1, deaths: 1}, shape{replicas: 3, tasks: 1, sections: 1})
 	}
 	for _, s := range shapes {
 		t.Run(s.String(), func(t *testing.T) {
@@ -135,6 +136,9 @@ func (s shape) String() string {
 	}
 	if s.elements > 0 {
 		name += fmt.Sprintf(", stored by %d elements", s.elements)
+	}
+	if s.batches {
+		name += ", in batches"
 	}
 	if s.own {
 		name += ", one task run by all"
@@ -159,6 +163,8 @@ func TestWalks(t *testing.T) {
 		{replicas: 3, tasks: 4, sections: 4, deaths: 3, joins: 3, ways: true, own: true},
 		{replicas: 3, tasks: 3, sections: 4, deaths: 3, joins: 3, elements: 2},
 		{replicas: 4, tasks: 4, sections: 3, deaths: 3, elements: 3},
+		{replicas: 2, tasks: 5, sections: 3, deaths: 1, batches: true},
+		{replicas: 3, tasks: 6, sections: 4, deaths: 3, joins: 3, batches: true},
 	} {
 		t.Run(s.String(), func(t *testing.T) {
 			t.Parallel()

@@ -68,6 +68,9 @@ func (d *stores) next(w *worker, s *Section) (step, error) {
 		return d.give(w, s, c.task, c.peer), nil
 	}
 	next, err := d.claims.Next()
+	if err == nil && next.Kind == direct.Run {
+		err = d.claimBatch(w, s, next.Task)
+	}
 	for _, p := range d.claims.Freed() {
 		d.wake(w, s, p)
 	}

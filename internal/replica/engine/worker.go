@@ -18,6 +18,7 @@ type worker struct {
 	out     []outgoing // frames to be sent next
 	given   []copying  // results to be copied to peers
 	peers   []int      // scratch memory of Ran
+	batch   []int      // tasks that w has claimed together; empty if results are sent
 	along   []int      // peers into whose arrays the task stores its results while it runs
 	targets []target   // scratch memory of along
 	busy    bool       // the worker is in a section
@@ -99,6 +100,8 @@ func (w *worker) work(s *Section) (step, error) {
 		switch {
 		case err != nil:
 			return step{}, err
+		case next.kind == runTask && len(w.batch) > 1:
+			h.stores.runBatch(w, s)
 		case next.kind == runTask:
 			h.wakeHelper(s)
 			w.begin(s, next.task)
@@ -121,6 +124,7 @@ func (w *worker) work(s *Section) (step, error) {
 // next returns the next step of w in s. Sampled tasks come first, so that the messages
 // about them are transferred while other tasks run.
 func (w *worker) next(s *Section) (step, error) {
+	w.batch = w.batch[:0]
 	if t, ok := s.verifier.first(); ok {
 		return step{kind: runTask, task: t}, nil
 	}
