@@ -55,13 +55,18 @@ func (f *folder) hold(dir string) (err error) {
 	return f.lock.Renew(f.owner)
 }
 
-// release releases the folder.
-func (f *folder) release() {
+// release releases the folder at the end of a head with an exit code. After it has handed over,
+// the folder still belongs to the job.
+func (f *folder) release(code int) {
 	if f == nil {
 		return
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.lock.Release()
+	if code == ExitHandedOver {
+		f.lock.Leave()
+	} else {
+		f.lock.Release()
+	}
 	f.lock = nil
 }

@@ -91,3 +91,22 @@ func TestRestartContinuesARun(t *testing.T) {
 	require.EqualValues(t, 3, found.Restart.Number)
 	require.Equal(t, now.Args, found.Write.Job.Args)
 }
+
+// After a head has handed over, the folder still belongs to the job: its processes write to it,
+// and the next head takes it. Once the job has ended, another job may take it.
+func TestFolderIsHandedOver(t *testing.T) {
+	dir := t.TempDir()
+	j := Job{Folders: Folders{Checkpoint: &head.Checkpoint{Dir: dir}}}
+	first, err := j.holdFolder()
+	require.NoError(t, err)
+	first.release(ExitHandedOver)
+	process, err := checkpoint.Share(dir, j.Folders.Owner)
+	require.NoError(t, err)
+	next := j.inheritFolder()
+	require.NoError(t, next.hold(dir))
+	process.Release()
+	next.release(ExitOK)
+	other, err := (&Job{Folders: Folders{Checkpoint: &head.Checkpoint{Dir: dir}}}).holdFolder()
+	require.NoError(t, err)
+	other.release(ExitOK)
+}

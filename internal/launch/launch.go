@@ -74,7 +74,7 @@ func Run(ctx context.Context, c Config) (code int) {
 		fmt.Fprintln(c.Stderr, "intrarun:", err)
 		return ExitRefused
 	}
-	defer folder.release()
+	defer func() { folder.release(code) }()
 	var w *watchdog.Watchdog
 	if len(c.Watchdog) > 0 {
 		words, _ := c.Stderr.(*os.File) // the watchdog can inherit only a file

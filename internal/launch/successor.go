@@ -30,7 +30,7 @@ type successor struct {
 }
 
 // run runs the head, and returns the exit code of the job.
-func (s *successor) run() int {
+func (s *successor) run() (code int) {
 	defer func() {
 		for _, a := range s.came {
 			a.Conn.Close()
@@ -48,7 +48,7 @@ func (s *successor) run() int {
 		}
 	}
 	w := s.follow(newDriver(&s.job, console, s.lead.Entered))
-	defer w.folder.release()
+	defer func() { w.folder.release(code) }()
 	if w.page != nil {
 		defer w.page.Close()
 	}
@@ -67,7 +67,7 @@ func (s *successor) run() int {
 		}
 	}()
 	w.loop(nil)
-	code := w.conclude()
+	code = w.conclude()
 	w.dismiss(code)
 	if code != ExitHandedOver {
 		w.warnf("exit code %d", code)

@@ -230,6 +230,14 @@ func (l *Lock) Release() {
 	l.drop()
 }
 
+// Leave ends the hold of this process. The folder still belongs to the job, whose other
+// processes and next head use it.
+func (l *Lock) Leave() {
+	if l != nil {
+		l.drop()
+	}
+}
+
 // drop releases this process's lock.
 func (l *Lock) drop() {
 	if l.f != nil {
