@@ -35,6 +35,9 @@ func (h *Head) MayEnd() bool {
 	return h.config.Checkpoint != nil && h.phase == working && h.hasBegun && h.recovery.decides != nil && !h.retired
 }
 
+// Leads reports whether this head runs in the agent of that node.
+func (h *Head) Leads(node detect.ID) bool { return node == h.config.Self }
+
 // Hosts returns the hosts that processes may run on.
 func (h *Head) Hosts() []Node { return h.config.Nodes }
 

@@ -14,15 +14,19 @@ import (
 
 // leave makes a host leave the job, since its agent has received SIGTERM. If the host cannot
 // leave, the job ends with a last set of files. If it cannot write one, the agent ends at once,
-// with its processes.
+// with its processes. If that agent is the head, the whole job ends.
 func (d *driver) leave(node detect.ID) {
 	d.signalled[node] = true
 	if err := d.head.MayLeave(node, job.Process{}); err != nil {
-		if d.head.MayEnd() {
+		switch {
+		case d.head.MayEnd():
 			d.step(head.End{Reason: "SIGTERM to the agent of a host"})
-			return
+		case d.head.Leads(node):
+			d.warnf("SIGTERM: this host is to leave: %v", err)
+			d.step(head.Signalled{Signal: terminate, Final: true})
+		default:
+			d.agents.at(node).Free(err.Error())
 		}
-		d.agents.at(node).Free(err.Error())
 		return
 	}
 	if d.freed[node] {
