@@ -6,6 +6,7 @@ BIN       := bin
 PACKAGES  := ./...
 SOAK      ?= 1000000
 CHAOS     ?= 200
+NOTICES   ?= $(if $(INTRA_SEED),1,200)
 ATTACK    ?= $(if $(INTRA_SEED),1,200)
 FLIPS     ?= 1000
 FILES     ?= $(if $(INTRA_SEED),1,200)
@@ -30,7 +31,7 @@ SYSTEM    := -tags system ./internal/testkit/systemtest
 MIXED     := ./internal/head/arbiter ./cmd/intragen ./cmd/intrabench
 TAGGEDTESTS = ^($$(grep -l '^//go:build.*system' $(MIXED:=/*_test.go) | xargs sed -n 's/^func \(Test[A-Za-z0-9_]*\)(.*/\1/p' | paste -sd '|'))$$
 
-.PHONY: help run test system matrix paths full browser pictures manifest race check generate bench soak rules attack flips files hostfiles programs chaos weibull watch mpi fuzz house comments clean
+.PHONY: help run test system matrix paths full browser pictures manifest race check generate bench soak rules attack flips files hostfiles programs chaos notices weibull watch mpi fuzz house comments clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -151,6 +152,9 @@ hostfiles: ## hosts that are lost with what they have written since the last fsy
 
 chaos: ## HPCCG on hosts that fail in CHAOS ways (root); INTRA_SEED=S replays one
 	INTRA_CHAOS=$(CHAOS) $(GO) test -timeout 24h -count 1 -v -run '^TestChaos(OfTheHead)?$$' $(SYSTEM)
+
+notices: ## NOTICES random jobs whose hosts leave on notice, are taken away and join (root); INTRA_SEED=S begins there
+	INTRA_NOTICES=$(NOTICES) $(GO) test -timeout 24h -count 1 -parallel 2 -v $(SYSTEM)/notices
 
 watch: ## WATCH seconds of jobs on hosts of an overloaded machine: no false alarm (root)
 	INTRA_WATCH=$(WATCH) $(GO) test -timeout 24h -count 1 -v -run '^TestWatch$$' $(SYSTEM)
