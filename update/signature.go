@@ -23,7 +23,7 @@ func TypeSum(task string) uint64 { return xxh3.HashString(task) }
 // its small in arguments. The modes must be those of the clauses. So Add must be called
 // before Aliased, which depends on addresses.
 func (s *Signature) Add(task uint64, regions []Region) {
-	sum := mix(s.sum, task+uint64(len(regions)))
+	sum := task + uint64(len(regions)) // of this task alone, so that a processor can overlap it with that of the next
 	for i := range regions {
 		r := &regions[i]
 		sum = mix(sum, uint64(len(r.Mem))*shapes+uint64(r.Mode)+uint64(r.size)<<8)
@@ -31,7 +31,7 @@ func (s *Signature) Add(task uint64, regions []Region) {
 			sum = mixBytes(sum, r.Mem)
 		}
 	}
-	s.sum = sum
+	s.sum = mix(s.sum, sum)
 }
 
 // shapes separates the length of a region from its mode and type.
