@@ -21,17 +21,26 @@ func TypeSum(task string) uint64 { return xxh3.HashString(task) }
 
 // Add adds one task: the TypeSum of its type, the shape of its regions, and the values of
 // its small in arguments. The modes must be those of the clauses. So Add must be called
-// before Aliased, which depends on addresses.
-func (s *Signature) Add(task uint64, regions []Region) {
+// before Aliased, which depends on addresses. Add also returns the Traffic of the task.
+func (s *Signature) Add(task uint64, regions []Region) (read, written int) {
 	sum := task + uint64(len(regions)) // of this task alone, so that a processor can overlap it with that of the next
 	for i := range regions {
 		r := &regions[i]
-		sum = mix(sum, uint64(len(r.Mem))*shapes+uint64(r.Mode)+uint64(r.size)<<8)
-		if r.Mode == In && len(r.Mem) <= smallIn {
-			sum = mixBytes(sum, r.Mem)
+		n := len(r.Mem)
+		sum = mix(sum, uint64(n)*shapes+uint64(r.Mode)+uint64(r.size)<<8)
+		switch r.Mode {
+		case In:
+			if read += n; n <= smallIn {
+				sum = mixBytes(sum, r.Mem)
+			}
+		case InOut:
+			read, written = read+n, written+n
+		case Out, Reduce:
+			written += n
 		}
 	}
 	s.sum = mix(s.sum, sum)
+	return read, written
 }
 
 // shapes separates the length of a region from its mode and type.

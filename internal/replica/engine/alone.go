@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/intrahpc/intra/internal/job"
-	"github.com/intrahpc/intra/update"
 )
 
 // Reading the clock takes as long as a task shorter than shortTask. So only one of
@@ -66,8 +65,8 @@ func (h *sharing) RunAlone(s *Section, i int) {
 	h.trace.task(s, i, 0, from, to)
 }
 
-// countShort adds the tasks of s that RunAlone has not timed to the statistics. The caller
-// holds the lock.
+// countShort adds the tasks of s that RunAlone has not timed to the statistics. signatureOf has
+// set their traffic. The caller holds the lock.
 func (h *sharing) countShort(s *Section) {
 	h.workers[0].inside.short.Store(nil)
 	var of *Kernel
@@ -88,9 +87,8 @@ func (h *sharing) countShort(s *Section) {
 		h.stats.total.TasksRun++
 		k.Run++
 		k.Seconds += seconds
-		read, written := update.Traffic(t.Regions)
-		k.ReadBytes += int64(read)
-		k.WrittenBytes += int64(written)
+		k.ReadBytes += int64(t.read)
+		k.WrittenBytes += int64(t.written)
 		s.inBodies, s.ran = s.inBodies+spent, s.ran+1
 	}
 }

@@ -24,12 +24,13 @@ func (h *sharing) enter(s *Section) error {
 	return nil
 }
 
-// signatureOf returns the signature of the launched tasks. It must be equal on all
-// replicas.
+// signatureOf returns the signature of the launched tasks, and sets the traffic of each. The
+// signature must be equal on all replicas.
 func signatureOf(s *Section) uint64 {
 	var sig update.Signature
 	for i := range s.Tasks {
-		sig.Add(s.Tasks[i].Kernel.typeSum(), s.Tasks[i].Regions)
+		t := &s.Tasks[i]
+		t.read, t.written = sig.Add(t.Kernel.typeSum(), t.Regions)
 	}
 	return sig.Sum()
 }

@@ -38,7 +38,9 @@ type Task struct {
 	known   *known         // statistics of tasks of this kernel
 	times   *section.Times // statistics of tasks that take a similar time
 	bytes   int            // size of its update
-	place   int            // index of its first written region, among those of the section
+
+	read, written int // bytes that it reads and writes
+	place         int // index of its first written region, among those of the section
 }
 
 // Section is a section whose tasks have been launched, or are being launched.

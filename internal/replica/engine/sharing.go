@@ -125,11 +125,12 @@ func (h *sharing) Closed(s *Section) {
 	h.stats.total.Sections++
 	h.current = nil
 	if h.Serial() { // its tasks ran when they were launched
+		signature := signatureOf(s)
 		h.countShort(s)
 		if h.trace != nil {
 			h.trace.section(s, s.begun, h.now())
 		}
-		if err := h.pass(s, signatureOf(s)); err != nil {
+		if err := h.pass(s, signature); err != nil {
 			h.fail(err)
 		}
 	}
