@@ -1,40 +1,67 @@
 package intra
 
-import "github.com/intrahpc/intra/internal/replica/slots"
+import (
+	"slices"
+
+	"github.com/intrahpc/intra/internal/replica/slots"
+)
 
 // launches is the memory of generated launches, by type of task. Later sections reuse it.
 type launches struct {
-	lists []*slots.List // by Task.number; nil: not used yet
-	used  []*slots.List // those used in the open section
-	uses  []bool        // by Task.number: it is in used
-	tasks []int         // numbers of the types in used
+	types   []ofType // by Task.number
+	used    []int    // numbers of the types used in the open section
+	held    []int    // numbers of the types whose memory may hold arguments of ended sections
+	section uint64   // number of sections that have released their memory
 }
 
+// ofType is the memory of launches of one type of task.
+type ofType struct {
+	list *slots.List // nil: not used yet
+	open bool        // it is used in the open section
+	held bool
+	last uint64 // value of launches.section when a section released it last
+}
+
+// sectionsHeld is the number of sections after which arguments of a type of task are cleared, if no
+// task of that type was launched in them. Loops of short sections hardly ever clear any.
+const sectionsHeld = 8
+
 func (l *launches) of(t *Task) *slots.List {
-	if t.number >= len(l.lists) {
-		l.lists = append(l.lists, make([]*slots.List, t.number+1-len(l.lists))...)
-		l.uses = append(l.uses, make([]bool, t.number+1-len(l.uses))...)
+	if t.number >= len(l.types) {
+		l.types = append(l.types, make([]ofType, t.number+1-len(l.types))...)
 	}
-	list := l.lists[t.number]
-	if l.uses[t.number] {
-		return list
+	of := &l.types[t.number]
+	if of.open {
+		return of.list
 	}
-	if list == nil {
-		list = new(slots.List)
-		l.lists[t.number] = list
+	if of.list == nil {
+		of.list = new(slots.List)
 	}
-	l.uses[t.number] = true
-	l.used, l.tasks = append(l.used, list), append(l.tasks, t.number)
-	return list
+	of.open = true
+	l.used = append(l.used, t.number)
+	return of.list
 }
 
 // release makes the memory available to the next section.
 func (l *launches) release() {
-	for i, list := range l.used {
-		list.Release()
-		l.uses[l.tasks[i]] = false
+	l.section++
+	for _, number := range l.used {
+		of := &l.types[number]
+		of.list.Rewind()
+		if of.open, of.last = false, l.section; !of.held {
+			of.held = true
+			l.held = append(l.held, number)
+		}
 	}
-	l.used, l.tasks = l.used[:0], l.tasks[:0]
+	l.used = l.used[:0]
+	l.held = slices.DeleteFunc(l.held, func(number int) bool {
+		of := &l.types[number]
+		if l.section-of.last >= sectionsHeld {
+			of.list.Clear()
+			of.held = false
+		}
+		return !of.held
+	})
 }
 
 // Slots is for generated code: it returns the memory for launches of t in this section.

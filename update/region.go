@@ -57,15 +57,16 @@ func Slice[T any](mode Mode, name string, s []T) Region {
 	return Region{Name: name, Mem: bytesOf(s), of: (*T)(nil), size: uint32(unsafe.Sizeof(*new(T))), Mode: mode}
 }
 
-// Set makes r, a region that Slice made, a region of the elements of s.
-func Set[T any](r *Region, s []T) { r.Mem = bytesOf(s) }
-
-// Forget drops the memory of r, unless it lies in the size bytes at keeps. It also undoes the
-// effect of Aliased.
-func (r *Region) Forget(keeps unsafe.Pointer, size uintptr) {
-	if r.aliased {
+// Set makes r, a region that Slice made, a region of the elements of s. It undoes the effect of
+// Aliased.
+func Set[T any](r *Region, s []T) {
+	if r.Mem = bytesOf(s); r.aliased {
 		r.aliased, r.Mode = false, Out
 	}
+}
+
+// Forget drops the memory of r, unless it lies in the size bytes at keeps.
+func (r *Region) Forget(keeps unsafe.Pointer, size uintptr) {
 	if uintptr(unsafe.Pointer(unsafe.SliceData(r.Mem)))-uintptr(keeps) < size {
 		return
 	}

@@ -238,7 +238,7 @@ func FuzzParseMessage(f *testing.F) {
 	})
 }
 
-// TestForget: a region that is used again is as it was made, without its memory.
+// TestForget: a region that is used again is as it was made. Until then it has no memory.
 func TestForget(t *testing.T) {
 	var arguments struct{ a, b float64 }
 	w := make([]float64, 4)
@@ -257,6 +257,7 @@ func TestForget(t *testing.T) {
 	v, ok := regions[4].Reach()
 	require.True(t, ok)
 	require.Nil(t, v)
+	require.Equal(t, update.InOut, regions[2].Mode)
 	update.Set(&regions[1], w)
 	update.Set(&regions[2], w)
 	require.Equal(t, made[1:3], regions[1:3])
