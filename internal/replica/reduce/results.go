@@ -69,22 +69,23 @@ func Cell[T any](r *Results, v *T, op func(a, b T) T) *T {
 	}
 	if c == nil || c.v != v || c.n == len(c.all) {
 		if c, _ = r.Former().(*cells[T]); c == nil {
-			c = new(cells[T])
+			c = &cells[T]{free: update.PointerFree(reflect.TypeFor[T]()) == nil}
 		}
 		c.v, c.n = v, 0
 		r.Add(c)
 	}
 	next := &c.all[c.n]
 	c.n++
-	next.op, next.partial = op, &Memory[T](r, 1)[0]
+	next.op, next.partial = op, &memory[T](r, 1, c.free)[0]
 	return next.partial
 }
 
 // cells are the cells of consecutive tasks that reduce into the same variable.
 type cells[T any] struct {
-	v   *T
-	n   int
-	all [16]struct { // most sections have 16 tasks, so one allocation holds all their cells
+	free bool // T is free of pointers
+	v    *T
+	n    int
+	all  [16]struct { // most sections have 16 tasks, so one allocation holds all their cells
 		partial *T
 		op      func(a, b T) T
 	}
@@ -103,8 +104,13 @@ func (c *cells[T]) Into() []byte {
 // Memory returns memory for n partial results of a task. The task keeps it until the
 // section has ended.
 func Memory[T any](r *Results, n int) []T {
+	return memory[T](r, n, update.PointerFree(reflect.TypeFor[T]()) == nil)
+}
+
+// memory is Memory, for a type of which it is known whether it is free of pointers.
+func memory[T any](r *Results, n int, free bool) []T {
 	size := int(unsafe.Sizeof(*new(T)))
-	if r.Pool == nil || size == 0 || n == 0 || update.PointerFree(reflect.TypeFor[T]()) != nil {
+	if r.Pool == nil || size == 0 || n == 0 || !free {
 		return make([]T, n)
 	}
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(r.Pool.take(n*size)))), n)
