@@ -69,7 +69,7 @@ func launchAxpy(s *intra.Section, a float64, x, y []float64) {
 		}
 		slot.Body = func() { axpy(args.a, args.x, args.y) }
 	}
-	*args = arguments{a, x, y}
+	args.a, args.x, args.y = a, x, y
 	intraruntime.Set(&slot.Regions[1], x)
 	intraruntime.Set(&slot.Regions[2], y)
 	s.LaunchKept(taskAxpy, slot.Body, slot.Regions)

@@ -37,7 +37,7 @@ func launchWaxpby(s *intra.Section, alpha float64, x []float64, beta float64, y,
 		}
 		slot.Body = func() { waxpby(a.alpha, a.x, a.beta, a.y, a.w) }
 	}
-	*a = arguments{alpha, x, beta, y, w}
+	a.alpha, a.x, a.beta, a.y, a.w = alpha, x, beta, y, w
 	intraruntime.Set(&slot.Regions[1], x)
 	intraruntime.Set(&slot.Regions[3], y)
 	intraruntime.Set(&slot.Regions[4], w)
@@ -64,7 +64,7 @@ func launchDot(s *intra.Section, x, y []float64, sum *float64) {
 		}
 		slot.Body = func() { *a.cell = dot(a.x, a.y) }
 	}
-	*a = arguments{x, y, cell}
+	a.x, a.y, a.cell = x, y, cell
 	intraruntime.Set(&slot.Regions[0], x)
 	intraruntime.Set(&slot.Regions[1], y)
 	slot.Regions[2] = region
@@ -92,7 +92,7 @@ func launchMultiply(s *intra.Section, a kernels.Matrix[float64], lo int, x, y []
 		}
 		slot.Body = func() { multiply(args.a, args.lo, args.x, args.y) }
 	}
-	*args = arguments{a, lo, x, y}
+	args.a, args.lo, args.x, args.y = a, lo, x, y
 	intraruntime.Set(&slot.Regions[1], x)
 	intraruntime.Set(&slot.Regions[2], y)
 	slot.Regions[3] = intraruntime.Reach("a", a)
@@ -120,7 +120,7 @@ func launchScale(s *intra.Section, f float64, inverse, r, d []float64) {
 		}
 		slot.Body = func() { scale(a.f, a.inverse, a.r, a.d) }
 	}
-	*a = arguments{f, inverse, r, d}
+	a.f, a.inverse, a.r, a.d = f, inverse, r, d
 	intraruntime.Set(&slot.Regions[1], inverse)
 	intraruntime.Set(&slot.Regions[2], r)
 	intraruntime.Set(&slot.Regions[3], d)
@@ -150,7 +150,7 @@ func launchResidual(s *intra.Section, a kernels.Matrix[float64], lo int, x, r, y
 		}
 		slot.Body = func() { residual(args.a, args.lo, args.x, args.r, args.y) }
 	}
-	*args = arguments{a, lo, x, r, y}
+	args.a, args.lo, args.x, args.r, args.y = a, lo, x, r, y
 	intraruntime.Set(&slot.Regions[1], x)
 	intraruntime.Set(&slot.Regions[2], r)
 	intraruntime.Set(&slot.Regions[3], y)
@@ -185,7 +185,7 @@ func launchDirection(s *intra.Section, a kernels.Matrix[float64], lo int, f floa
 		}
 		slot.Body = func() { direction(args.a, args.lo, args.f, args.inverse, args.x, args.r, args.d) }
 	}
-	*args = arguments{a, lo, f, inverse, x, r, d}
+	args.a, args.lo, args.f, args.inverse, args.x, args.r, args.d = a, lo, f, inverse, x, r, d
 	intraruntime.Set(&slot.Regions[2], inverse)
 	intraruntime.Set(&slot.Regions[3], x)
 	intraruntime.Set(&slot.Regions[4], r)
@@ -223,7 +223,7 @@ func launchCorrect(s *intra.Section, a kernels.Matrix[float64], lo int, alpha, b
 		}
 		slot.Body = func() { correct(args.a, args.lo, args.alpha, args.beta, args.inverse, args.d, args.x, args.next) }
 	}
-	*args = arguments{a, lo, alpha, beta, inverse, d, x, next}
+	args.a, args.lo, args.alpha, args.beta, args.inverse, args.d, args.x, args.next = a, lo, alpha, beta, inverse, d, x, next
 	intraruntime.Set(&slot.Regions[3], inverse)
 	intraruntime.Set(&slot.Regions[4], d)
 	intraruntime.Set(&slot.Regions[5], x)
@@ -255,7 +255,7 @@ func launchInterpolate(s *intra.Section, p kernels.Matrix[float64], lo int, coar
 		}
 		slot.Body = func() { interpolate(a.p, a.lo, a.coarse, a.x, a.next) }
 	}
-	*a = arguments{p, lo, coarse, x, next}
+	a.p, a.lo, a.coarse, a.x, a.next = p, lo, coarse, x, next
 	intraruntime.Set(&slot.Regions[1], coarse)
 	intraruntime.Set(&slot.Regions[2], x)
 	intraruntime.Set(&slot.Regions[3], next)
@@ -286,7 +286,7 @@ func launchCountEntries(s *intra.Section, a, b *sparse, lo int, seen, count []in
 		}
 		slot.Body = func() { countEntries(args.a, args.b, args.lo, args.seen, args.count) }
 	}
-	*args = arguments{a, b, lo, seen, count}
+	args.a, args.b, args.lo, args.seen, args.count = a, b, lo, seen, count
 	intraruntime.Set(&slot.Regions[1], seen)
 	intraruntime.Set(&slot.Regions[2], count)
 	slot.Regions[3] = intraruntime.Reach("a", a)
@@ -323,7 +323,7 @@ func launchFillEntries(s *intra.Section, a, b *sparse, lo int, ptr []int64, seen
 		}
 		slot.Body = func() { fillEntries(args.a, args.b, args.lo, args.ptr, args.seen, args.sums, args.col, args.val) }
 	}
-	*args = arguments{a, b, lo, ptr, seen, sums, col, val}
+	args.a, args.b, args.lo, args.ptr, args.seen, args.sums, args.col, args.val = a, b, lo, ptr, seen, sums, col, val
 	intraruntime.Set(&slot.Regions[1], ptr)
 	intraruntime.Set(&slot.Regions[2], seen)
 	intraruntime.Set(&slot.Regions[3], sums)
@@ -369,7 +369,7 @@ func launchFillSmoothed(s *intra.Section, a *sparse, near []float64, omega float
 			fillSmoothed(args.a, args.near, args.omega, args.t, args.lo, args.ptr, args.seen, args.sums, args.col, args.val)
 		}
 	}
-	*args = arguments{a, near, omega, t, lo, ptr, seen, sums, col, val}
+	args.a, args.near, args.omega, args.t, args.lo, args.ptr, args.seen, args.sums, args.col, args.val = a, near, omega, t, lo, ptr, seen, sums, col, val
 	intraruntime.Set(&slot.Regions[0], near)
 	intraruntime.Set(&slot.Regions[3], ptr)
 	intraruntime.Set(&slot.Regions[4], seen)

@@ -40,7 +40,7 @@ func launchWaxpby(s *intra.Section, how arithmetic, alpha float64, x []float64, 
 		}
 		slot.Body = func() { waxpby(a.how, a.alpha, a.x, a.beta, a.y, a.w) }
 	}
-	*a = arguments{how, alpha, x, beta, y, w}
+	a.how, a.alpha, a.x, a.beta, a.y, a.w = how, alpha, x, beta, y, w
 	intraruntime.Set(&slot.Regions[2], x)
 	intraruntime.Set(&slot.Regions[4], y)
 	slot.Regions[5] = intraruntime.Elementwise(intra.Out("w", w), slot.Part)
@@ -69,7 +69,7 @@ func launchDdot(s *intra.Section, how arithmetic, x, y []float64, sum *float64) 
 		}
 		slot.Body = func() { *a.cell = ddot(a.how, a.x, a.y) }
 	}
-	*a = arguments{how, x, y, cell}
+	a.how, a.x, a.y, a.cell = how, x, y, cell
 	intraruntime.Set(&slot.Regions[1], x)
 	intraruntime.Set(&slot.Regions[2], y)
 	slot.Regions[3] = region
@@ -104,7 +104,7 @@ func launchWaxpbyDot(s *intra.Section, how arithmetic, alpha float64, x []float6
 		}
 		slot.Body = func() { *a.cell = waxpbyDot(a.how, a.alpha, a.x, a.beta, a.y, a.w) }
 	}
-	*a = arguments{how, alpha, x, beta, y, w, cell}
+	a.how, a.alpha, a.x, a.beta, a.y, a.w, a.cell = how, alpha, x, beta, y, w, cell
 	intraruntime.Set(&slot.Regions[2], x)
 	intraruntime.Set(&slot.Regions[4], y)
 	intraruntime.Set(&slot.Regions[5], w)
@@ -133,7 +133,7 @@ func launchSparsemv(s *intra.Section, a kernels.Matrix[float64], lo int, x, y []
 		}
 		slot.Body = func() { sparsemv(args.a, args.lo, args.x, args.y) }
 	}
-	*args = arguments{a, lo, x, y}
+	args.a, args.lo, args.x, args.y = a, lo, x, y
 	intraruntime.Set(&slot.Regions[1], x)
 	intraruntime.Set(&slot.Regions[2], y)
 	slot.Regions[3] = intraruntime.Reach("a", a)
@@ -166,7 +166,7 @@ func launchSparsemvDot(s *intra.Section, how arithmetic, a kernels.Matrix[float6
 		}
 		slot.Body = func() { *args.cell = sparsemvDot(args.how, args.a, args.lo, args.x, args.y) }
 	}
-	*args = arguments{how, a, lo, x, y, cell}
+	args.how, args.a, args.lo, args.x, args.y, args.cell = how, a, lo, x, y, cell
 	intraruntime.Set(&slot.Regions[2], x)
 	intraruntime.Set(&slot.Regions[3], y)
 	slot.Regions[4] = region

@@ -37,7 +37,7 @@ func launchWaxpby(s *intra.Section, alpha float64, x []float64, beta float64, y,
 		}
 		slot.Body = func() { waxpby(a.alpha, a.x, a.beta, a.y, a.w) }
 	}
-	*a = arguments{alpha, x, beta, y, w}
+	a.alpha, a.x, a.beta, a.y, a.w = alpha, x, beta, y, w
 	intraruntime.Set(&slot.Regions[1], x)
 	intraruntime.Set(&slot.Regions[3], y)
 	intraruntime.Set(&slot.Regions[4], w)
@@ -64,7 +64,7 @@ func launchDot(s *intra.Section, x, y []float64, sum *float64) {
 		}
 		slot.Body = func() { *a.cell = dot(a.x, a.y) }
 	}
-	*a = arguments{x, y, cell}
+	a.x, a.y, a.cell = x, y, cell
 	intraruntime.Set(&slot.Regions[0], x)
 	intraruntime.Set(&slot.Regions[1], y)
 	slot.Regions[2] = region
@@ -92,7 +92,7 @@ func launchMultiply(s *intra.Section, a *kernels.Sliced[float64], lo int, x, y [
 		}
 		slot.Body = func() { multiply(args.a, args.lo, args.x, args.y) }
 	}
-	*args = arguments{a, lo, x, y}
+	args.a, args.lo, args.x, args.y = a, lo, x, y
 	intraruntime.Set(&slot.Regions[1], x)
 	intraruntime.Set(&slot.Regions[2], y)
 	slot.Regions[3] = intraruntime.Reach("a", a)
@@ -120,7 +120,7 @@ func launchSweep(s *intra.Section, g *kernels.GaussSeidel[float64], lo int, r, x
 		}
 		slot.Body = func() { sweep(a.g, a.lo, a.r, a.x) }
 	}
-	*a = arguments{g, lo, r, x}
+	a.g, a.lo, a.r, a.x = g, lo, r, x
 	intraruntime.Set(&slot.Regions[1], r)
 	intraruntime.Set(&slot.Regions[2], x)
 	slot.Regions[3] = intraruntime.Reach("g", g)
@@ -152,7 +152,7 @@ func launchSweepAgain(s *intra.Section, a *kernels.Sliced[float64], g *kernels.G
 		}
 		slot.Body = func() { sweepAgain(args.a, args.g, args.lo, args.r, args.x, args.next) }
 	}
-	*args = arguments{a, g, lo, r, x, next}
+	args.a, args.g, args.lo, args.r, args.x, args.next = a, g, lo, r, x, next
 	intraruntime.Set(&slot.Regions[1], r)
 	intraruntime.Set(&slot.Regions[2], x)
 	intraruntime.Set(&slot.Regions[3], next)
@@ -186,7 +186,7 @@ func launchRelax(s *intra.Section, a *kernels.Sliced[float64], diag []float64, l
 		}
 		slot.Body = func() { relax(args.a, args.diag, args.lo, args.r, args.x, args.next) }
 	}
-	*args = arguments{a, diag, lo, r, x, next}
+	args.a, args.diag, args.lo, args.r, args.x, args.next = a, diag, lo, r, x, next
 	intraruntime.Set(&slot.Regions[0], diag)
 	intraruntime.Set(&slot.Regions[2], r)
 	intraruntime.Set(&slot.Regions[3], x)
@@ -220,7 +220,7 @@ func launchRestrict(s *intra.Section, a *kernels.Sliced[float64], lo int, x, r [
 		}
 		slot.Body = func() { restrict(args.a, args.lo, args.x, args.r, args.rows, args.coarse) }
 	}
-	*args = arguments{a, lo, x, r, rows, coarse}
+	args.a, args.lo, args.x, args.r, args.rows, args.coarse = a, lo, x, r, rows, coarse
 	intraruntime.Set(&slot.Regions[1], x)
 	intraruntime.Set(&slot.Regions[2], r)
 	intraruntime.Set(&slot.Regions[3], rows)
@@ -252,7 +252,7 @@ func launchProlong(s *intra.Section, solution []float64, coarse, fine []int32, l
 		}
 		slot.Body = func() { prolong(a.solution, a.coarse, a.fine, a.lo, a.x) }
 	}
-	*a = arguments{solution, coarse, fine, lo, x}
+	a.solution, a.coarse, a.fine, a.lo, a.x = solution, coarse, fine, lo, x
 	intraruntime.Set(&slot.Regions[0], solution)
 	intraruntime.Set(&slot.Regions[1], coarse)
 	intraruntime.Set(&slot.Regions[2], fine)

@@ -36,7 +36,7 @@ func launchAverage(sec *intra.Section, u []float64, s stencil, b box, lo int, v 
 		}
 		slot.Body = func() { average(a.u, a.s, a.b, a.lo, a.v) }
 	}
-	*a = arguments{u, s, b, lo, v}
+	a.u, a.s, a.b, a.lo, a.v = u, s, b, lo, v
 	intraruntime.Set(&slot.Regions[0], u)
 	intraruntime.Set(&slot.Regions[4], v)
 	sec.LaunchKept(taskAverage, slot.Body, slot.Regions)
@@ -66,7 +66,7 @@ func launchLeaving(sec *intra.Section, u []float64, s stencil, b box, face span,
 		}
 		slot.Body = func() { *a.cell = leaving(a.u, a.s, a.b, a.face) }
 	}
-	*a = arguments{u, s, b, face, cell}
+	a.u, a.s, a.b, a.face, a.cell = u, s, b, face, cell
 	intraruntime.Set(&slot.Regions[0], u)
 	slot.Regions[4] = region
 	sec.LaunchKept(taskLeaving, slot.Body, slot.Regions)
@@ -90,7 +90,7 @@ func launchTotal(s *intra.Section, u []float64, sum *float64) {
 		}
 		slot.Body = func() { *a.cell = total(a.u) }
 	}
-	*a = arguments{u, cell}
+	a.u, a.cell = u, cell
 	intraruntime.Set(&slot.Regions[0], u)
 	slot.Regions[1] = region
 	s.LaunchKept(taskTotal, slot.Body, slot.Regions)

@@ -35,7 +35,7 @@ func launchMultiply(s *intra.Section, a *kernels.Sliced[float64], lo int, x, y [
 		}
 		slot.Body = func() { multiply(args.a, args.lo, args.x, args.y) }
 	}
-	*args = arguments{a, lo, x, y}
+	args.a, args.lo, args.x, args.y = a, lo, x, y
 	intraruntime.Set(&slot.Regions[1], x)
 	intraruntime.Set(&slot.Regions[2], y)
 	slot.Regions[3] = intraruntime.Reach("a", a)

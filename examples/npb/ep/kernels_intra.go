@@ -36,7 +36,7 @@ func launchTally(s *intra.Section, first, end int, sums *[2]float64, counts *[10
 		}
 		slot.Body = func() { tally(a.first, a.end, (*[2]float64)(a.sumsPart.Slice()), (*[10]int)(a.countsPart.Slice())) }
 	}
-	*a = arguments{first, end, sumsPart, countsPart}
+	a.first, a.end, a.sumsPart, a.countsPart = first, end, sumsPart, countsPart
 	slot.Regions[2] = sumsRegion
 	slot.Regions[3] = countsRegion
 	s.LaunchKept(taskTally, slot.Body, slot.Regions)

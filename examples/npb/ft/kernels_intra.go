@@ -30,7 +30,7 @@ func launchFill(s *intra.Section, first int, u []complex128) {
 		}
 		slot.Body = func() { fill(a.first, a.u) }
 	}
-	*a = arguments{first, u}
+	a.first, a.u = first, u
 	intraruntime.Set(&slot.Regions[1], u)
 	s.LaunchKept(taskFill, slot.Body, slot.Regions)
 }
@@ -54,7 +54,7 @@ func launchTransformPlanes(s *intra.Section, tx, ty *fourier, u []complex128) {
 		}
 		slot.Body = func() { transformPlanes(a.tx, a.ty, a.u) }
 	}
-	*a = arguments{tx, ty, u}
+	a.tx, a.ty, a.u = tx, ty, u
 	intraruntime.Set(&slot.Regions[0], u)
 	slot.Regions[1] = intraruntime.Reach("tx", tx)
 	slot.Regions[2] = intraruntime.Reach("ty", ty)
@@ -86,7 +86,7 @@ func launchTransformColumns(s *intra.Section, t *fourier, u []complex128, column
 		}
 		slot.Body = func() { transformColumns(a.t, a.u, a.columns_, a.lo_, a.hi_, a.v) }
 	}
-	*a = arguments{t, u, columns_, lo_, hi_, v}
+	a.t, a.u, a.columns_, a.lo_, a.hi_, a.v = t, u, columns_, lo_, hi_, v
 	intraruntime.Set(&slot.Regions[0], u)
 	slot.Regions[4] = intraruntime.OutBlock("v[:, lo:hi:columns]", v, 0, len(v)/(columns_), lo_, hi_, columns_)
 	slot.Regions[5] = intraruntime.Reach("t", t)
@@ -124,7 +124,7 @@ func launchDampColumns(s *intra.Section, t *fourier, u []complex128, fx, fy, fz 
 		}
 		slot.Body = func() { dampColumns(a.t, a.u, a.fx, a.fy, a.fz, a.columns_, a.lo_, a.hi_, a.v) }
 	}
-	*a = arguments{t, u, fx, fy, fz, columns_, lo_, hi_, v}
+	a.t, a.u, a.fx, a.fy, a.fz, a.columns_, a.lo_, a.hi_, a.v = t, u, fx, fy, fz, columns_, lo_, hi_, v
 	intraruntime.Set(&slot.Regions[0], u)
 	intraruntime.Set(&slot.Regions[1], fx)
 	intraruntime.Set(&slot.Regions[2], fy)

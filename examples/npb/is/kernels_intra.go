@@ -32,7 +32,7 @@ func launchDraw(s *intra.Section, first, below int, keys []int32) {
 		}
 		slot.Body = func() { draw(a.first, a.below, a.keys) }
 	}
-	*a = arguments{first, below, keys}
+	a.first, a.below, a.keys = first, below, keys
 	intraruntime.Set(&slot.Regions[2], keys)
 	s.LaunchKept(taskDraw, slot.Body, slot.Regions)
 }
@@ -58,7 +58,7 @@ func launchOrder(s *intra.Section, keys []int32, shift int, ordered, counts []in
 		}
 		slot.Body = func() { order(a.keys, a.shift, a.ordered, a.counts) }
 	}
-	*a = arguments{keys, shift, ordered, counts}
+	a.keys, a.shift, a.ordered, a.counts = keys, shift, ordered, counts
 	intraruntime.Set(&slot.Regions[0], keys)
 	intraruntime.Set(&slot.Regions[2], ordered)
 	intraruntime.Set(&slot.Regions[3], counts)
@@ -94,7 +94,7 @@ func launchRank(s *intra.Section, runs [][]int32, bounds []int32, buckets, first
 		}
 		slot.Body = func() { rank(a.runs, a.bounds, a.buckets, a.first, a.end, a.lowest, a.smaller, a.ranks) }
 	}
-	*a = arguments{runs, bounds, buckets, first, end, lowest, smaller, ranks}
+	a.runs, a.bounds, a.buckets, a.first, a.end, a.lowest, a.smaller, a.ranks = runs, bounds, buckets, first, end, lowest, smaller, ranks
 	intraruntime.Set(&slot.Regions[0], bounds)
 	intraruntime.Set(&slot.Regions[6], ranks)
 	slot.Regions[7] = intraruntime.Reach("runs", runs)

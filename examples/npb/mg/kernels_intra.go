@@ -36,7 +36,7 @@ func launchSubtract(sec *intra.Section, u, v []float64, s shape, lo int, r []flo
 		}
 		slot.Body = func() { subtract(a.u, a.v, a.s, a.lo, a.r) }
 	}
-	*a = arguments{u, v, s, lo, r}
+	a.u, a.v, a.s, a.lo, a.r = u, v, s, lo, r
 	intraruntime.Set(&slot.Regions[0], u)
 	intraruntime.Set(&slot.Regions[1], v)
 	intraruntime.Set(&slot.Regions[4], r)
@@ -66,7 +66,7 @@ func launchSmooth(sec *intra.Section, r []float64, c smoother, s shape, lo int, 
 		}
 		slot.Body = func() { smooth(a.r, a.c, a.s, a.lo, a.u) }
 	}
-	*a = arguments{r, c, s, lo, u}
+	a.r, a.c, a.s, a.lo, a.u = r, c, s, lo, u
 	intraruntime.Set(&slot.Regions[0], r)
 	intraruntime.Set(&slot.Regions[4], u)
 	sec.LaunchKept(taskSmooth, slot.Body, slot.Regions)
@@ -95,7 +95,7 @@ func launchRestrict(sec *intra.Section, fine []float64, s, coarser shape, lo int
 		}
 		slot.Body = func() { restrict(a.fine, a.s, a.coarser, a.lo, a.coarse) }
 	}
-	*a = arguments{fine, s, coarser, lo, coarse}
+	a.fine, a.s, a.coarser, a.lo, a.coarse = fine, s, coarser, lo, coarse
 	intraruntime.Set(&slot.Regions[0], fine)
 	intraruntime.Set(&slot.Regions[4], coarse)
 	sec.LaunchKept(taskRestrict, slot.Body, slot.Regions)
@@ -124,7 +124,7 @@ func launchInterpolate(sec *intra.Section, coarse []float64, coarser, s shape, l
 		}
 		slot.Body = func() { interpolate(a.coarse, a.coarser, a.s, a.lo, a.fine) }
 	}
-	*a = arguments{coarse, coarser, s, lo, fine}
+	a.coarse, a.coarser, a.s, a.lo, a.fine = coarse, coarser, s, lo, fine
 	intraruntime.Set(&slot.Regions[0], coarse)
 	intraruntime.Set(&slot.Regions[4], fine)
 	sec.LaunchKept(taskInterpolate, slot.Body, slot.Regions)
@@ -153,7 +153,7 @@ func launchAddInterpolated(sec *intra.Section, coarse []float64, coarser, s shap
 		}
 		slot.Body = func() { addInterpolated(a.coarse, a.coarser, a.s, a.lo, a.fine) }
 	}
-	*a = arguments{coarse, coarser, s, lo, fine}
+	a.coarse, a.coarser, a.s, a.lo, a.fine = coarse, coarser, s, lo, fine
 	intraruntime.Set(&slot.Regions[0], coarse)
 	intraruntime.Set(&slot.Regions[4], fine)
 	sec.LaunchKept(taskAddInterpolated, slot.Body, slot.Regions)
@@ -183,7 +183,7 @@ func launchSquare(sec *intra.Section, x []float64, s shape, lo, hi int, sum *flo
 		}
 		slot.Body = func() { *a.cell = square(a.x, a.s, a.lo, a.hi) }
 	}
-	*a = arguments{x, s, lo, hi, cell}
+	a.x, a.s, a.lo, a.hi, a.cell = x, s, lo, hi, cell
 	intraruntime.Set(&slot.Regions[0], x)
 	slot.Regions[4] = region
 	sec.LaunchKept(taskSquare, slot.Body, slot.Regions)

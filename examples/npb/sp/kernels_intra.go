@@ -37,7 +37,7 @@ func launchSolveAlong(s *intra.Section, g flow.Gas, axis int, u []flow.State, lo
 		}
 		slot.Body = func() { solveAlong(a.g, a.axis, a.u, a.lo, a.r) }
 	}
-	*a = arguments{g, axis, u, lo, r}
+	a.g, a.axis, a.u, a.lo, a.r = g, axis, u, lo, r
 	intraruntime.Set(&slot.Regions[2], u)
 	intraruntime.Set(&slot.Regions[4], r)
 	s.LaunchKept(taskSolveAlong, slot.Body, slot.Regions)
@@ -70,7 +70,7 @@ func launchSolveColumns(s *intra.Section, g flow.Gas, u []flow.State, columns_, 
 		}
 		slot.Body = func() { solveColumns(a.g, a.u, a.columns_, a.y, a.lo_, a.hi_, a.r) }
 	}
-	*a = arguments{g, u, columns_, y, lo_, hi_, r}
+	a.g, a.u, a.columns_, a.y, a.lo_, a.hi_, a.r = g, u, columns_, y, lo_, hi_, r
 	intraruntime.Set(&slot.Regions[1], u)
 	slot.Regions[6] = intraruntime.InOutBlock("r[:, lo:hi:columns]", r, 0, len(r)/(columns_), lo_, hi_, columns_)
 	s.LaunchKept(taskSolveColumns, slot.Body, slot.Regions)

@@ -40,7 +40,7 @@ func launchRelax(s *intra.Section, u, v []float64, n_, top_, bottom_, left_, rig
 		}
 		slot.Body = func() { relax(a.u, a.v, a.n_, a.top_, a.bottom_, a.left_, a.right_) }
 	}
-	*a = arguments{u, v, n_, top_, bottom_, left_, right_}
+	a.u, a.v, a.n_, a.top_, a.bottom_, a.left_, a.right_ = u, v, n_, top_, bottom_, left_, right_
 	intraruntime.Set(&slot.Regions[0], u)
 	slot.Regions[6] = intraruntime.OutBlock("v[top:bottom, left:right:n]", v, top_, bottom_, left_, right_, n_)
 	s.LaunchKept(taskRelax, slot.Body, slot.Regions)
@@ -75,7 +75,7 @@ func launchMultiply(s *intra.Section, a, b, c []float64, n_, top_, bottom_, left
 		}
 		slot.Body = func() { multiply(args.a, args.b, args.c, args.n_, args.top_, args.bottom_, args.left_, args.right_) }
 	}
-	*args = arguments{a, b, c, n_, top_, bottom_, left_, right_}
+	args.a, args.b, args.c, args.n_, args.top_, args.bottom_, args.left_, args.right_ = a, b, c, n_, top_, bottom_, left_, right_
 	slot.Regions[0] = intraruntime.InBlock("a[top:bottom, :: n]", a, top_, bottom_, 0, n_, n_)
 	slot.Regions[1] = intraruntime.InBlock("b[:, left:right:n]", b, 0, len(b)/(n_), left_, right_, n_)
 	slot.Regions[7] = intraruntime.InOutBlock("c[top:bottom, left:right:n]", c, top_, bottom_, left_, right_, n_)
@@ -104,7 +104,7 @@ func launchEnds(s *intra.Section, x, m []float64, lo_, hi_ int) {
 		}
 		slot.Body = func() { ends(a.x, a.m, a.lo_, a.hi_) }
 	}
-	*a = arguments{x, m, lo_, hi_}
+	a.x, a.m, a.lo_, a.hi_ = x, m, lo_, hi_
 	slot.Regions[2] = intraruntime.Part(x[:], intra.Out("x[lo:lo+1]", x[lo_:lo_+1]))
 	slot.Regions[3] = intraruntime.Part(x[:], intra.Out("x[hi-1:hi]", x[hi_-1:hi_]))
 	slot.Regions[4] = intraruntime.OutBlock("m[lo:hi, 1:2:2]", m, lo_, hi_, 1, 2, 2)

@@ -35,7 +35,7 @@ func launchGridRelax(s *intra.Section, g *Grid, lo_, hi_ int, tmp []float64) {
 		}
 		slot.Body = func() { a.g.relax(a.lo_, a.hi_, a.tmp) }
 	}
-	*a = arguments{g, lo_, hi_, tmp}
+	a.g, a.lo_, a.hi_, a.tmp = g, lo_, hi_, tmp
 	slot.Regions[2] = intraruntime.Part(g.Z[:], intra.Out("g.Z[lo:hi]", g.Z[lo_:hi_]))
 	intraruntime.Set(&slot.Regions[3], tmp)
 	slot.Regions[4] = intraruntime.Reach("g", g)
@@ -62,7 +62,7 @@ func LaunchScaleNorm(sec *intra.Section, s Scale, x []float64, m *float64) {
 		}
 		slot.Body = func() { *a.cell = a.s.Norm(a.x) }
 	}
-	*a = arguments{s, x, cell}
+	a.s, a.x, a.cell = s, x, cell
 	intraruntime.Set(&slot.Regions[1], x)
 	slot.Regions[2] = region
 	sec.LaunchKept(taskScaleNorm, slot.Body, slot.Regions)
@@ -87,7 +87,7 @@ func launchAxpy[T ~float32 | ~float64, S ~[]T](s *intra.Section, a T, x, y S) {
 		}
 		slot.Body = func() { axpy[T, S](args.a, args.x, args.y) }
 	}
-	*args = arguments{a, x, y}
+	args.a, args.x, args.y = a, x, y
 	intraruntime.Set(&slot.Regions[1], x)
 	intraruntime.Set(&slot.Regions[2], y)
 	s.LaunchKept(taskAxpy, slot.Body, slot.Regions)
@@ -115,7 +115,7 @@ func LaunchVecFill[E ~float32 | ~float64](s *intra.Section, v *Vec[E], k E, lo_,
 		}
 		slot.Body = func() { a.v.Fill(a.k, a.lo_, a.hi_) }
 	}
-	*a = arguments{v, k, lo_, hi_}
+	a.v, a.k, a.lo_, a.hi_ = v, k, lo_, hi_
 	slot.Regions[3] = intraruntime.Part(v.Data[:], intra.Out("v.Data[lo:hi]", v.Data[lo_:hi_]))
 	slot.Regions[4] = intraruntime.Reach("v", v)
 	s.LaunchKept(taskVecFill, slot.Body, slot.Regions)
@@ -139,7 +139,7 @@ func launchBounds(s *intra.Section, x []float64, r *Range) {
 		}
 		slot.Body = func() { *a.cell = bounds(a.x) }
 	}
-	*a = arguments{x, cell}
+	a.x, a.cell = x, cell
 	intraruntime.Set(&slot.Regions[0], x)
 	slot.Regions[1] = region
 	s.LaunchKept(taskBounds, slot.Body, slot.Regions)
@@ -163,7 +163,7 @@ func launchLeast(s *intra.Section, x []float64, least_ *float64) {
 		}
 		slot.Body = func() { *a.cell = least(a.x) }
 	}
-	*a = arguments{x, cell}
+	a.x, a.cell = x, cell
 	intraruntime.Set(&slot.Regions[0], x)
 	slot.Regions[1] = region
 	s.LaunchKept(taskLeast, slot.Body, slot.Regions)
@@ -187,7 +187,7 @@ func launchProduct(s *intra.Section, x []float64, prod *float64) {
 		}
 		slot.Body = func() { *a.cell = product(a.x) }
 	}
-	*a = arguments{x, cell}
+	a.x, a.cell = x, cell
 	intraruntime.Set(&slot.Regions[0], x)
 	slot.Regions[1] = region
 	s.LaunchKept(taskProduct, slot.Body, slot.Regions)
@@ -211,7 +211,7 @@ func launchMean(sec *intra.Section, x []float64, s string, mean_ *float64) {
 		}
 		slot.Body = func() { *a.mean_ = mean(a.x, a.s) }
 	}
-	*a = arguments{x, s, mean_}
+	a.x, a.s, a.mean_ = x, s, mean_
 	intraruntime.Set(&slot.Regions[0], x)
 	slot.Regions[1] = intra.OutVar("mean", mean_)
 	sec.LaunchKept(taskMean, slot.Body, slot.Regions)
@@ -240,7 +240,7 @@ func launchCount(sec *intra.Section, intra_ []float64, s int, taskCount_ float64
 		}
 		slot.Body = func() { count(a.intra_, a.s, a.taskCount_, a.count_, a.cell) }
 	}
-	*a = arguments{intra_, s, taskCount_, count_, cell}
+	a.intra_, a.s, a.taskCount_, a.count_, a.cell = intra_, s, taskCount_, count_, cell
 	intraruntime.Set(&slot.Regions[0], intra_)
 	slot.Regions[3] = intra.OutVar("count", count_)
 	slot.Regions[4] = intra.OutVar("cell", cell)
@@ -268,7 +268,7 @@ func launchWindow(s *intra.Section, x, y []float64, lo_, n_ int) {
 		}
 		slot.Body = func() { window(a.x, a.y, a.lo_, a.n_) }
 	}
-	*a = arguments{x, y, lo_, n_}
+	a.x, a.y, a.lo_, a.n_ = x, y, lo_, n_
 	intraruntime.Set(&slot.Regions[0], x)
 	slot.Regions[3] = intraruntime.Part(y[:], intra.Out("y[lo-halo+1 : (lo+n)]", y[lo_-halo+1:(lo_+n_)]))
 	s.LaunchKept(taskWindow, slot.Body, slot.Regions)
@@ -296,7 +296,7 @@ func launchBoxMove(s *intra.Section, b *Box, k_ int, ps []Particle) {
 		}
 		slot.Body = func() { a.b.move(a.k_, a.ps) }
 	}
-	*a = arguments{b, k_, ps}
+	a.b, a.k_, a.ps = b, k_, ps
 	slot.Regions[0] = intra.InVar("b.Dt", &b.Dt)
 	slot.Regions[1] = intra.InVar("b.Sub.A", &b.Sub.A)
 	slot.Regions[3] = intraruntime.Part(b.Seen[:], intra.Out("b.Seen[k:k+1]", b.Seen[k_:k_+1]))
@@ -322,7 +322,7 @@ func launchVariadic(s *intra.Section, scale float64, lists []float64) {
 		}
 		slot.Body = func() { variadic(a.scale, a.lists...) }
 	}
-	*a = arguments{scale, lists}
+	a.scale, a.lists = scale, lists
 	intraruntime.Set(&slot.Regions[1], lists)
 	s.LaunchKept(taskVariadic, slot.Body, slot.Regions)
 }
@@ -345,7 +345,7 @@ func launchApply(s *intra.Section, fn func(float64) float64, x, y []float64) {
 		}
 		slot.Body = func() { apply(a.fn, a.x, a.y) }
 	}
-	*a = arguments{fn, x, y}
+	a.fn, a.x, a.y = fn, x, y
 	intraruntime.Set(&slot.Regions[0], x)
 	intraruntime.Set(&slot.Regions[1], y)
 	s.LaunchKept(taskApply, slot.Body, slot.Regions)

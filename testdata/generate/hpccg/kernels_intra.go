@@ -37,7 +37,7 @@ func launchWaxpby(s *intra.Section, alpha float64, x []float64, beta float64, y,
 		}
 		slot.Body = func() { waxpby(a.alpha, a.x, a.beta, a.y, a.w) }
 	}
-	*a = arguments{alpha, x, beta, y, w}
+	a.alpha, a.x, a.beta, a.y, a.w = alpha, x, beta, y, w
 	intraruntime.Set(&slot.Regions[1], x)
 	intraruntime.Set(&slot.Regions[3], y)
 	slot.Regions[4] = intraruntime.Elementwise(intra.Out("w", w), slot.Part)
@@ -64,7 +64,7 @@ func launchDdot(s *intra.Section, x, y []float64, sum *float64) {
 		}
 		slot.Body = func() { *a.cell = ddot(a.x, a.y) }
 	}
-	*a = arguments{x, y, cell}
+	a.x, a.y, a.cell = x, y, cell
 	intraruntime.Set(&slot.Regions[0], x)
 	intraruntime.Set(&slot.Regions[1], y)
 	slot.Regions[2] = region
@@ -92,7 +92,7 @@ func launchSparsemv(s *intra.Section, A *Matrix, lo int, x, y []float64) {
 		}
 		slot.Body = func() { sparsemv(a.A, a.lo, a.x, a.y) }
 	}
-	*a = arguments{A, lo, x, y}
+	a.A, a.lo, a.x, a.y = A, lo, x, y
 	intraruntime.Set(&slot.Regions[1], x)
 	intraruntime.Set(&slot.Regions[2], y)
 	slot.Regions[3] = intraruntime.Reach("A", A)

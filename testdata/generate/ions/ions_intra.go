@@ -35,7 +35,7 @@ func LaunchIonsPush(s *intra.Section, ions *Ions, dt float64, lo_, hi_ int) {
 		}
 		slot.Body = func() { a.ions.Push(a.dt, a.lo_, a.hi_) }
 	}
-	*a = arguments{ions, dt, lo_, hi_}
+	a.ions, a.dt, a.lo_, a.hi_ = ions, dt, lo_, hi_
 	slot.Regions[3] = intraruntime.Part(ions.Psi[:], intra.InOut("ions.Psi[lo:hi]", ions.Psi[lo_:hi_]))
 	slot.Regions[4] = intraruntime.Reach("ions", ions)
 	s.LaunchKept(taskIonsPush, slot.Body, slot.Regions)
@@ -59,7 +59,7 @@ func LaunchEnergy(s *intra.Section, v []float64, e *float64) {
 		}
 		slot.Body = func() { *a.cell = Energy(a.v) }
 	}
-	*a = arguments{v, cell}
+	a.v, a.cell = v, cell
 	intraruntime.Set(&slot.Regions[0], v)
 	slot.Regions[1] = region
 	s.LaunchKept(taskEnergy, slot.Body, slot.Regions)

@@ -32,7 +32,7 @@ func launchDouble(s *intra.Section, x, y []int) {
 		}
 		slot.Body = func() { double(a.x, a.y) }
 	}
-	*a = arguments{x, y}
+	a.x, a.y = x, y
 	intraruntime.Set(&slot.Regions[0], x)
 	intraruntime.Set(&slot.Regions[1], y)
 	s.LaunchKept(taskDouble, slot.Body, slot.Regions)

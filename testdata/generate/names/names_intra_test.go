@@ -31,7 +31,7 @@ func launchOdd(s *intra.Section, x []int, n *int) {
 		}
 		slot.Body = func() { *a.cell = odd(a.x) }
 	}
-	*a = arguments{x, cell}
+	a.x, a.cell = x, cell
 	intraruntime.Set(&slot.Regions[0], x)
 	slot.Regions[1] = region
 	s.LaunchKept(taskOdd, slot.Body, slot.Regions)
@@ -54,7 +54,7 @@ func launchCount(s *intra.Section, from int, x []int) {
 		}
 		slot.Body = func() { count(a.from, a.x) }
 	}
-	*a = arguments{from, x}
+	a.from, a.x = from, x
 	intraruntime.Set(&slot.Regions[1], x)
 	s.LaunchKept(taskCount, slot.Body, slot.Regions)
 }

@@ -47,7 +47,7 @@ func launchAssign(s *intra.Section, points, centres []float64, dim int, nearest 
 			assign(a.points, a.centres, a.dim, a.nearest, a.sumsPart.Slice(), a.part, a.countsPart.Slice(), a.farthestPart.Var())
 		}
 	}
-	*a = arguments{points, centres, dim, nearest, sumsPart, part, countsPart, farthestPart}
+	a.points, a.centres, a.dim, a.nearest, a.sumsPart, a.part, a.countsPart, a.farthestPart = points, centres, dim, nearest, sumsPart, part, countsPart, farthestPart
 	intraruntime.Set(&slot.Regions[0], points)
 	intraruntime.Set(&slot.Regions[1], centres)
 	intraruntime.Set(&slot.Regions[3], nearest)
@@ -93,7 +93,7 @@ func launchCensus(s *intra.Section, x []uint64, histogram *[8]int32, seen, commo
 			*a.cell = census(a.x, (*[8]int32)(a.histogramPart.Slice()), a.seenPart.Var(), a.commonPart.Var(), a.parityPart.Var(), a.somePart.Var())
 		}
 	}
-	*a = arguments{x, histogramPart, seenPart, commonPart, parityPart, somePart, cell}
+	a.x, a.histogramPart, a.seenPart, a.commonPart, a.parityPart, a.somePart, a.cell = x, histogramPart, seenPart, commonPart, parityPart, somePart, cell
 	intraruntime.Set(&slot.Regions[0], x)
 	slot.Regions[1] = histogramRegion
 	slot.Regions[2] = seenRegion
@@ -122,7 +122,7 @@ func launchExtents(s *intra.Section, points []float64, e []Extent) {
 		}
 		slot.Body = func() { extents(a.points, a.ePart.Slice()) }
 	}
-	*a = arguments{points, ePart}
+	a.points, a.ePart = points, ePart
 	intraruntime.Set(&slot.Regions[0], points)
 	slot.Regions[1] = eRegion
 	s.LaunchKept(taskExtents, slot.Body, slot.Regions)
@@ -149,7 +149,7 @@ func launchProducts[T ~float32 | ~float64](s *intra.Section, x, p, least []T) {
 		}
 		slot.Body = func() { products[T](a.x, a.pPart.Slice(), a.leastPart.Slice()) }
 	}
-	*a = arguments{x, pPart, leastPart}
+	a.x, a.pPart, a.leastPart = x, pPart, leastPart
 	intraruntime.Set(&slot.Regions[0], x)
 	slot.Regions[1] = pRegion
 	slot.Regions[2] = leastRegion
@@ -174,7 +174,7 @@ func launchBitsOf(s *intra.Section, x []uint64, bits *uint64) {
 		}
 		slot.Body = func() { *a.cell = bitsOf(a.x) }
 	}
-	*a = arguments{x, cell}
+	a.x, a.cell = x, cell
 	intraruntime.Set(&slot.Regions[0], x)
 	slot.Regions[1] = region
 	s.LaunchKept(taskBitsOf, slot.Body, slot.Regions)

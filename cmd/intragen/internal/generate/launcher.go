@@ -193,13 +193,16 @@ func (l *launcher) print(b *bytes.Buffer) {
 	}
 	fmt.Fprintf(b, "\ttype %s struct {\n", l.argType)
 	fields := l.fields()
-	values := make([]string, len(fields))
+	set, values := make([]string, len(fields)), make([]string, len(fields))
 	for i, f := range fields {
 		fmt.Fprintf(b, "\t\t%s %s\n", f.name, f.typ)
-		values[i] = f.name
+		set[i], values[i] = l.args+"."+f.name, f.name
 	}
 	fmt.Fprintf(b, "\t}\n\t%s := %s.Slot[%s](%s, %s)\n", l.slot, l.im.runtime(), l.argType, l.section, l.taskVar)
-	fmt.Fprintf(b, "\t%s := &%s.Arguments\n\tif %[2]s.Body == nil {\n", l.args, l.slot)
+	if len(fields) > 0 {
+		fmt.Fprintf(b, "\t%s := &%s.Arguments\n", l.args, l.slot)
+	}
+	fmt.Fprintf(b, "\tif %s.Body == nil {\n", l.slot)
 	if len(k.Elementwise) > 0 {
 		fmt.Fprintf(b, "\t\t%s.Part = func(%s, %s int) { %s }\n", l.slot, l.lo, l.hi, l.callKernel(true))
 	}
@@ -212,7 +215,10 @@ func (l *launcher) print(b *bytes.Buffer) {
 		b.WriteString("\t\t}\n")
 	}
 	fmt.Fprintf(b, "\t\t%s.Body = func() { %s }\n", l.slot, l.call()) // last: it shows that the slot is complete
-	fmt.Fprintf(b, "\t}\n\t*%s = %s{%s}\n", l.args, l.argType, strings.Join(values, ", "))
+	b.WriteString("\t}\n")
+	if len(fields) > 0 { // an assignment of the whole struct would be made by a copy, which takes longer
+		fmt.Fprintf(b, "\t%s = %s\n", strings.Join(set, ", "), strings.Join(values, ", "))
+	}
 	for i, r := range regions {
 		switch {
 		case r.constant:

@@ -35,7 +35,7 @@ func LaunchPoissonAverage(sec *intra.Section, s *Poisson, plane, lo_, hi_ int) {
 		}
 		slot.Body = func() { a.s.Average(a.plane, a.lo_, a.hi_) }
 	}
-	*a = arguments{s, plane, lo_, hi_}
+	a.s, a.plane, a.lo_, a.hi_ = s, plane, lo_, hi_
 	slot.Regions[3] = intraruntime.Part(s.average[:], intra.Out("s.average[lo:hi]", s.average[lo_:hi_]))
 	slot.Regions[4] = intraruntime.Reach("s", s)
 	sec.LaunchKept(taskPoissonAverage, slot.Body, slot.Regions)

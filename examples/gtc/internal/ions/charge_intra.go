@@ -37,7 +37,7 @@ func LaunchIonsCharge(s *intra.Section, z *Ions, g *grid.Grid, lo, hi int, densi
 		}
 		slot.Body = func() { a.z.Charge(a.g, a.lo, a.hi, a.density) }
 	}
-	*a = arguments{z, g, lo, hi, density}
+	a.z, a.g, a.lo, a.hi, a.density = z, g, lo, hi, density
 	intraruntime.Set(&slot.Regions[2], density)
 	slot.Regions[3] = intraruntime.Reach("z", z)
 	slot.Regions[4] = intraruntime.Reach("g", g)

@@ -41,7 +41,7 @@ func LaunchIonsLoad(s *intra.Section, z *Ions, g *grid.Grid, lo_, hi_ int) {
 		}
 		slot.Body = func() { a.z.Load(a.g, a.lo_, a.hi_) }
 	}
-	*a = arguments{z, g, lo_, hi_}
+	a.z, a.g, a.lo_, a.hi_ = z, g, lo_, hi_
 	slot.Regions[2] = intraruntime.Part(z.Now.Psi[:], intra.Out("z.Now.Psi[lo:hi]", z.Now.Psi[lo_:hi_]))
 	slot.Regions[3] = intraruntime.Part(z.Now.Theta[:], intra.InOut("z.Now.Theta[lo:hi]", z.Now.Theta[lo_:hi_]))
 	slot.Regions[4] = intraruntime.Part(z.Now.Zeta[:], intra.InOut("z.Now.Zeta[lo:hi]", z.Now.Zeta[lo_:hi_]))

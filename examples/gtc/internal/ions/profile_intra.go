@@ -37,7 +37,7 @@ func LaunchIonsHeat(s *intra.Section, z *Ions, g *grid.Grid, lo, hi int, heat *H
 		}
 		slot.Body = func() { a.z.Heat(a.g, a.lo, a.hi, a.heat) }
 	}
-	*a = arguments{z, g, lo, hi, heat}
+	a.z, a.g, a.lo, a.hi, a.heat = z, g, lo, hi, heat
 	slot.Regions[2] = intra.OutVar("heat", heat)
 	slot.Regions[3] = intraruntime.Reach("z", z)
 	slot.Regions[4] = intraruntime.Reach("g", g)
@@ -68,7 +68,7 @@ func LaunchIonsRestore(s *intra.Section, z *Ions, g *grid.Grid, excess [5]float6
 		}
 		slot.Body = func() { a.z.Restore(a.g, a.excess, a.lo_, a.hi_) }
 	}
-	*a = arguments{z, g, excess, lo_, hi_}
+	a.z, a.g, a.excess, a.lo_, a.hi_ = z, g, excess, lo_, hi_
 	slot.Regions[3] = intraruntime.Part(z.Now.Weight[:], intra.InOut("z.Now.Weight[lo:hi]", z.Now.Weight[lo_:hi_]))
 	slot.Regions[4] = intraruntime.Reach("z", z)
 	slot.Regions[5] = intraruntime.Reach("g", g)

@@ -44,7 +44,7 @@ func LaunchIonsPredict(s *intra.Section, z *Ions, f *Field, dt float64, lo_, hi_
 		}
 		slot.Body = func() { a.z.Predict(a.f, a.dt, a.lo_, a.hi_, a.sums) }
 	}
-	*a = arguments{z, f, dt, lo_, hi_, sums}
+	a.z, a.f, a.dt, a.lo_, a.hi_, a.sums = z, f, dt, lo_, hi_, sums
 	slot.Regions[3] = intraruntime.Part(z.Now.Psi[:], intra.Out("z.Now.Psi[lo:hi]", z.Now.Psi[lo_:hi_]))
 	slot.Regions[4] = intraruntime.Part(z.Now.Theta[:], intra.Out("z.Now.Theta[lo:hi]", z.Now.Theta[lo_:hi_]))
 	slot.Regions[5] = intraruntime.Part(z.Now.Zeta[:], intra.Out("z.Now.Zeta[lo:hi]", z.Now.Zeta[lo_:hi_]))
@@ -84,7 +84,7 @@ func LaunchIonsCorrect(s *intra.Section, z *Ions, f *Field, dt float64, lo_, hi_
 		}
 		slot.Body = func() { a.z.Correct(a.f, a.dt, a.lo_, a.hi_) }
 	}
-	*a = arguments{z, f, dt, lo_, hi_}
+	a.z, a.f, a.dt, a.lo_, a.hi_ = z, f, dt, lo_, hi_
 	slot.Regions[3] = intraruntime.Part(z.Now.Psi[:], intra.InOut("z.Now.Psi[lo:hi]", z.Now.Psi[lo_:hi_]))
 	slot.Regions[4] = intraruntime.Part(z.Now.Theta[:], intra.InOut("z.Now.Theta[lo:hi]", z.Now.Theta[lo_:hi_]))
 	slot.Regions[5] = intraruntime.Part(z.Now.Zeta[:], intra.InOut("z.Now.Zeta[lo:hi]", z.Now.Zeta[lo_:hi_]))

@@ -38,7 +38,7 @@ func launchFindSide(s *intra.Section, g Gas, u, forcing []State, base, lo int, r
 		}
 		slot.Body = func() { findSide(a.g, a.u, a.forcing, a.base, a.lo, a.r) }
 	}
-	*a = arguments{g, u, forcing, base, lo, r}
+	a.g, a.u, a.forcing, a.base, a.lo, a.r = g, u, forcing, base, lo, r
 	intraruntime.Set(&slot.Regions[1], u)
 	intraruntime.Set(&slot.Regions[2], forcing)
 	intraruntime.Set(&slot.Regions[5], r)
@@ -63,7 +63,7 @@ func launchAdd(s *intra.Section, r, u []State) {
 		}
 		slot.Body = func() { add(a.r, a.u) }
 	}
-	*a = arguments{r, u}
+	a.r, a.u = r, u
 	intraruntime.Set(&slot.Regions[0], r)
 	slot.Regions[1] = intraruntime.Elementwise(intra.InOut("u", u), slot.Part)
 	s.LaunchKept(taskAdd, slot.Body, slot.Regions)
@@ -87,7 +87,7 @@ func launchSquare(s *intra.Section, r []State, sums *State) {
 		}
 		slot.Body = func() { square(a.r, (*State)(a.sumsPart.Slice())) }
 	}
-	*a = arguments{r, sumsPart}
+	a.r, a.sumsPart = r, sumsPart
 	intraruntime.Set(&slot.Regions[0], r)
 	slot.Regions[1] = sumsRegion
 	s.LaunchKept(taskSquare, slot.Body, slot.Regions)

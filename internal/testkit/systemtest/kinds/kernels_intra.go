@@ -28,7 +28,7 @@ func launchNamed(s *intra.Section, y []float64) {
 		}
 		slot.Body = func() { named(a.y) }
 	}
-	*a = arguments{y}
+	a.y = y
 	intraruntime.Set(&slot.Regions[0], y)
 	s.LaunchKept(taskNamed, slot.Body, slot.Regions)
 }
@@ -48,7 +48,7 @@ func launchAround(s *intra.Section, y []float64) {
 		}
 		slot.Body = func() { around(a.y) }
 	}
-	*a = arguments{y}
+	a.y = y
 	intraruntime.Set(&slot.Regions[0], y)
 	s.LaunchKept(taskAround, slot.Body, slot.Regions)
 }
@@ -68,7 +68,7 @@ func launchHeaped(s *intra.Section, y []float64) {
 		}
 		slot.Body = func() { heaped(a.y) }
 	}
-	*a = arguments{y}
+	a.y = y
 	intraruntime.Set(&slot.Regions[0], y)
 	s.LaunchKept(taskHeaped, slot.Body, slot.Regions)
 }
@@ -88,7 +88,7 @@ func launchSorted(s *intra.Section, y []float64) {
 		}
 		slot.Body = func() { sorted(a.y) }
 	}
-	*a = arguments{y}
+	a.y = y
 	intraruntime.Set(&slot.Regions[0], y)
 	s.LaunchKept(taskSorted, slot.Body, slot.Regions)
 }
@@ -108,7 +108,7 @@ func launchDeleted(s *intra.Section, y []float64) {
 		}
 		slot.Body = func() { deleted(a.y) }
 	}
-	*a = arguments{y}
+	a.y = y
 	intraruntime.Set(&slot.Regions[0], y)
 	s.LaunchKept(taskDeleted, slot.Body, slot.Regions)
 }
@@ -128,7 +128,7 @@ func launchShifted(s *intra.Section, y []float64) {
 		}
 		slot.Body = func() { shifted(a.y) }
 	}
-	*a = arguments{y}
+	a.y = y
 	intraruntime.Set(&slot.Regions[0], y)
 	s.LaunchKept(taskShifted, slot.Body, slot.Regions)
 }
@@ -148,7 +148,7 @@ func launchDeferred(s *intra.Section, y []float64) {
 		}
 		slot.Body = func() { deferred(a.y) }
 	}
-	*a = arguments{y}
+	a.y = y
 	intraruntime.Set(&slot.Regions[0], y)
 	s.LaunchKept(taskDeferred, slot.Body, slot.Regions)
 }
@@ -168,7 +168,7 @@ func launchPromoted(s *intra.Section, y []float64) {
 		}
 		slot.Body = func() { promoted(a.y) }
 	}
-	*a = arguments{y}
+	a.y = y
 	intraruntime.Set(&slot.Regions[0], y)
 	s.LaunchKept(taskPromoted, slot.Body, slot.Regions)
 }
@@ -188,7 +188,7 @@ func launchArrayPointer(s *intra.Section, y []float64) {
 		}
 		slot.Body = func() { arrayPointer(a.y) }
 	}
-	*a = arguments{y}
+	a.y = y
 	intraruntime.Set(&slot.Regions[0], y)
 	s.LaunchKept(taskArrayPointer, slot.Body, slot.Regions)
 }
@@ -208,7 +208,7 @@ func launchAsBytes(s *intra.Section, y []float64) {
 		}
 		slot.Body = func() { asBytes(a.y) }
 	}
-	*a = arguments{y}
+	a.y = y
 	intraruntime.Set(&slot.Regions[0], y)
 	s.LaunchKept(taskAsBytes, slot.Body, slot.Regions)
 }
@@ -230,7 +230,7 @@ func launchSeveral(s *intra.Section, x, y []float64) {
 		}
 		slot.Body = func() { several(a.x, a.y) }
 	}
-	*a = arguments{x, y}
+	a.x, a.y = x, y
 	intraruntime.Set(&slot.Regions[0], x)
 	intraruntime.Set(&slot.Regions[1], y)
 	s.LaunchKept(taskSeveral, slot.Body, slot.Regions)
@@ -253,7 +253,7 @@ func launchInTable(s *intra.Section, x, y []float64) {
 		}
 		slot.Body = func() { inTable(a.x, a.y) }
 	}
-	*a = arguments{x, y}
+	a.x, a.y = x, y
 	intraruntime.Set(&slot.Regions[0], x)
 	intraruntime.Set(&slot.Regions[1], y)
 	s.LaunchKept(taskInTable, slot.Body, slot.Regions)
@@ -276,7 +276,7 @@ func launchPaired(s *intra.Section, x, y []float64) {
 		}
 		slot.Body = func() { paired(a.x, a.y) }
 	}
-	*a = arguments{x, y}
+	a.x, a.y = x, y
 	intraruntime.Set(&slot.Regions[0], x)
 	intraruntime.Set(&slot.Regions[1], y)
 	s.LaunchKept(taskPaired, slot.Body, slot.Regions)
@@ -297,7 +297,7 @@ func launchPulls(s *intra.Section, y []float64) {
 		}
 		slot.Body = func() { pulls(a.y) }
 	}
-	*a = arguments{y}
+	a.y = y
 	intraruntime.Set(&slot.Regions[0], y)
 	s.LaunchKept(taskPulls, slot.Body, slot.Regions)
 }
@@ -319,7 +319,7 @@ func launchRecursive(s *intra.Section, x, y []float64) {
 		}
 		slot.Body = func() { recursive(a.x, a.y) }
 	}
-	*a = arguments{x, y}
+	a.x, a.y = x, y
 	intraruntime.Set(&slot.Regions[0], x)
 	intraruntime.Set(&slot.Regions[1], y)
 	s.LaunchKept(taskRecursive, slot.Body, slot.Regions)
@@ -342,7 +342,7 @@ func launchLinked(s *intra.Section, x, y []float64) {
 		}
 		slot.Body = func() { linked(a.x, a.y) }
 	}
-	*a = arguments{x, y}
+	a.x, a.y = x, y
 	intraruntime.Set(&slot.Regions[0], x)
 	intraruntime.Set(&slot.Regions[1], y)
 	s.LaunchKept(taskLinked, slot.Body, slot.Regions)
@@ -367,7 +367,7 @@ func launchPingPong(s *intra.Section, x, y, work []float64) {
 		}
 		slot.Body = func() { pingPong(a.x, a.y, a.work) }
 	}
-	*a = arguments{x, y, work}
+	a.x, a.y, a.work = x, y, work
 	intraruntime.Set(&slot.Regions[0], x)
 	intraruntime.Set(&slot.Regions[1], y)
 	intraruntime.Set(&slot.Regions[2], work)
@@ -392,7 +392,7 @@ func launchApply(s *intra.Section, f func(float64) float64, x, y []float64) {
 		}
 		slot.Body = func() { apply(a.f, a.x, a.y) }
 	}
-	*a = arguments{f, x, y}
+	a.f, a.x, a.y = f, x, y
 	intraruntime.Set(&slot.Regions[0], x)
 	intraruntime.Set(&slot.Regions[1], y)
 	s.LaunchKept(taskApply, slot.Body, slot.Regions)
@@ -417,7 +417,7 @@ func launchEvaluate(s *intra.Section, f function, x, y []float64) {
 		}
 		slot.Body = func() { evaluate(a.f, a.x, a.y) }
 	}
-	*a = arguments{f, x, y}
+	a.f, a.x, a.y = f, x, y
 	intraruntime.Set(&slot.Regions[0], x)
 	intraruntime.Set(&slot.Regions[1], y)
 	slot.Regions[2] = intraruntime.Reach("f", f)
@@ -443,7 +443,7 @@ func launchApplyAll(s *intra.Section, fs []func(float64) float64, x, y []float64
 		}
 		slot.Body = func() { applyAll(a.fs, a.x, a.y) }
 	}
-	*a = arguments{fs, x, y}
+	a.fs, a.x, a.y = fs, x, y
 	intraruntime.Set(&slot.Regions[0], x)
 	intraruntime.Set(&slot.Regions[1], y)
 	slot.Regions[2] = intraruntime.Reach("fs", fs)
@@ -467,7 +467,7 @@ func launchCarry(s *intra.Section, before float64, v []float64) {
 		}
 		slot.Body = func() { carry(a.before, a.v) }
 	}
-	*a = arguments{before, v}
+	a.before, a.v = before, v
 	intraruntime.Set(&slot.Regions[1], v)
 	s.LaunchKept(taskCarry, slot.Body, slot.Regions)
 }
@@ -489,7 +489,7 @@ func launchCount(s *intra.Section, before int, v []int) {
 		}
 		slot.Body = func() { count(a.before, a.v) }
 	}
-	*a = arguments{before, v}
+	a.before, a.v = before, v
 	intraruntime.Set(&slot.Regions[1], v)
 	s.LaunchKept(taskCount, slot.Body, slot.Regions)
 }
@@ -512,7 +512,7 @@ func launchTotal(s *intra.Section, x []float64, sum *float64) {
 		}
 		slot.Body = func() { *a.cell = total(a.x) }
 	}
-	*a = arguments{x, cell}
+	a.x, a.cell = x, cell
 	intraruntime.Set(&slot.Regions[0], x)
 	slot.Regions[1] = region
 	s.LaunchKept(taskTotal, slot.Body, slot.Regions)
@@ -536,7 +536,7 @@ func launchLargest(s *intra.Section, x []float64, most *float64) {
 		}
 		slot.Body = func() { *a.cell = largest(a.x) }
 	}
-	*a = arguments{x, cell}
+	a.x, a.cell = x, cell
 	intraruntime.Set(&slot.Regions[0], x)
 	slot.Regions[1] = region
 	s.LaunchKept(taskLargest, slot.Body, slot.Regions)
@@ -559,7 +559,7 @@ func launchSumOf(s *intra.Section, x []float64, v *float64) {
 		}
 		slot.Body = func() { sumOf(a.x, a.v) }
 	}
-	*a = arguments{x, v}
+	a.x, a.v = x, v
 	intraruntime.Set(&slot.Regions[0], x)
 	slot.Regions[1] = intra.OutVar("v", v)
 	s.LaunchKept(taskSumOf, slot.Body, slot.Regions)
@@ -584,7 +584,7 @@ func launchScaled(s *intra.Section, x []float64, by float64, y []float64) {
 		}
 		slot.Body = func() { scaled(a.x, a.by, a.y) }
 	}
-	*a = arguments{x, by, y}
+	a.x, a.by, a.y = x, by, y
 	intraruntime.Set(&slot.Regions[0], x)
 	intraruntime.Set(&slot.Regions[2], y)
 	s.LaunchKept(taskScaled, slot.Body, slot.Regions)
@@ -608,7 +608,7 @@ func launchChange(s *intra.Section, f func(x []float64, y []float64), x_, y_ []f
 		}
 		slot.Body = func() { change(a.f, a.x_, a.y_) }
 	}
-	*a = arguments{f, x_, y_}
+	a.f, a.x_, a.y_ = f, x_, y_
 	intraruntime.Set(&slot.Regions[0], x_)
 	intraruntime.Set(&slot.Regions[1], y_)
 	s.LaunchKept(taskChange, slot.Body, slot.Regions)
@@ -632,7 +632,7 @@ func launchFill(s *intra.Section, f func(x []float64, y []float64), x_, y_ []flo
 		}
 		slot.Body = func() { fill(a.f, a.x_, a.y_) }
 	}
-	*a = arguments{f, x_, y_}
+	a.f, a.x_, a.y_ = f, x_, y_
 	intraruntime.Set(&slot.Regions[0], x_)
 	intraruntime.Set(&slot.Regions[1], y_)
 	s.LaunchKept(taskFill, slot.Body, slot.Regions)
@@ -656,7 +656,7 @@ func launchHistogram(s *intra.Section, x []float64, each []int) {
 		}
 		slot.Body = func() { histogram(a.x, a.eachPart.Slice()) }
 	}
-	*a = arguments{x, eachPart}
+	a.x, a.eachPart = x, eachPart
 	intraruntime.Set(&slot.Regions[0], x)
 	slot.Regions[1] = eachRegion
 	s.LaunchKept(taskHistogram, slot.Body, slot.Regions)

@@ -34,7 +34,7 @@ func launchDouble(s *intra.Section, x, y []float64, lo_, hi_ int) {
 		}
 		slot.Body = func() { double(a.x, a.y, a.lo_, a.hi_) }
 	}
-	*a = arguments{x, y, lo_, hi_}
+	a.x, a.y, a.lo_, a.hi_ = x, y, lo_, hi_
 	intraruntime.Set(&slot.Regions[0], x)
 	slot.Regions[3] = intraruntime.Part(y[:], intra.Out("y[lo:hi-1]", y[lo_:hi_-1]))
 	s.LaunchKept(taskDouble, slot.Body, slot.Regions)
@@ -59,7 +59,7 @@ func launchShift(s *intra.Section, y []float64, lo_, hi_ int) {
 		}
 		slot.Body = func() { shift(a.y, a.lo_, a.hi_) }
 	}
-	*a = arguments{y, lo_, hi_}
+	a.y, a.lo_, a.hi_ = y, lo_, hi_
 	slot.Regions[2] = intraruntime.Part(y[:], intra.InOut("y[lo:hi]", y[lo_:hi_]))
 	s.LaunchKept(taskShift, slot.Body, slot.Regions)
 }
@@ -83,7 +83,7 @@ func launchSmooth(s *intra.Section, y []float64, lo_, hi_ int) {
 		}
 		slot.Body = func() { smooth(a.y, a.lo_, a.hi_) }
 	}
-	*a = arguments{y, lo_, hi_}
+	a.y, a.lo_, a.hi_ = y, lo_, hi_
 	slot.Regions[2] = intraruntime.Part(y[:], intra.InOut("y[lo:hi]", y[lo_:hi_]))
 	s.LaunchKept(taskSmooth, slot.Body, slot.Regions)
 }
@@ -103,7 +103,7 @@ func launchGrow(s *intra.Section, w []float64) {
 		}
 		slot.Body = func() { grow(a.w) }
 	}
-	*a = arguments{w}
+	a.w = w
 	intraruntime.Set(&slot.Regions[0], w)
 	s.LaunchKept(taskGrow, slot.Body, slot.Regions)
 }
@@ -128,7 +128,7 @@ func launchMeshRelax(s *intra.Section, m *mesh, lo_, hi_ int) {
 		}
 		slot.Body = func() { a.m.relax(a.lo_, a.hi_) }
 	}
-	*a = arguments{m, lo_, hi_}
+	a.m, a.lo_, a.hi_ = m, lo_, hi_
 	slot.Regions[2] = intraruntime.Part(m.z[:], intra.Out("m.z[lo:hi]", m.z[lo_:hi_]))
 	slot.Regions[3] = intraruntime.Reach("m", m)
 	s.LaunchKept(taskMeshRelax, slot.Body, slot.Regions)
@@ -151,7 +151,7 @@ func launchNorm(s *intra.Section, x, work []float64) {
 		}
 		slot.Body = func() { norm(a.x, a.work) }
 	}
-	*a = arguments{x, work}
+	a.x, a.work = x, work
 	intraruntime.Set(&slot.Regions[0], x)
 	intraruntime.Set(&slot.Regions[1], work)
 	s.LaunchKept(taskNorm, slot.Body, slot.Regions)
@@ -174,7 +174,7 @@ func launchScale(sec *intra.Section, s, x []float64) {
 		}
 		slot.Body = func() { scale(a.s, a.x) }
 	}
-	*a = arguments{s, x}
+	a.s, a.x = s, x
 	intraruntime.Set(&slot.Regions[0], s)
 	intraruntime.Set(&slot.Regions[1], x)
 	sec.LaunchKept(taskScale, slot.Body, slot.Regions)
@@ -197,7 +197,7 @@ func launchSquare(s *intra.Section, x, y []float64) {
 		}
 		slot.Body = func() { square(a.x, a.y) }
 	}
-	*a = arguments{x, y}
+	a.x, a.y = x, y
 	intraruntime.Set(&slot.Regions[0], x)
 	intraruntime.Set(&slot.Regions[1], y)
 	s.LaunchKept(taskSquare, slot.Body, slot.Regions)
@@ -220,7 +220,7 @@ func launchCarry(s *intra.Section, before float64, y []float64) {
 		}
 		slot.Body = func() { carry(a.before, a.y) }
 	}
-	*a = arguments{before, y}
+	a.before, a.y = before, y
 	intraruntime.Set(&slot.Regions[1], y)
 	s.LaunchKept(taskCarry, slot.Body, slot.Regions)
 }
@@ -244,7 +244,7 @@ func launchApply(s *intra.Section, f function, x, y []float64) {
 		}
 		slot.Body = func() { apply(a.f, a.x, a.y) }
 	}
-	*a = arguments{f, x, y}
+	a.f, a.x, a.y = f, x, y
 	intraruntime.Set(&slot.Regions[0], x)
 	intraruntime.Set(&slot.Regions[1], y)
 	slot.Regions[2] = intraruntime.Reach("f", f)
@@ -268,7 +268,7 @@ func launchAdvance(s *intra.Section, m interface{ step() }, y []float64) {
 		}
 		slot.Body = func() { advance(a.m, a.y) }
 	}
-	*a = arguments{m, y}
+	a.m, a.y = m, y
 	intraruntime.Set(&slot.Regions[0], y)
 	slot.Regions[1] = intraruntime.Reach("m", m)
 	s.LaunchKept(taskAdvance, slot.Body, slot.Regions)
@@ -292,7 +292,7 @@ func launchTotal(s *intra.Section, x []float64, sum *float64) {
 		}
 		slot.Body = func() { *a.cell = total(a.x) }
 	}
-	*a = arguments{x, cell}
+	a.x, a.cell = x, cell
 	intraruntime.Set(&slot.Regions[0], x)
 	slot.Regions[1] = region
 	s.LaunchKept(taskTotal, slot.Body, slot.Regions)
@@ -319,7 +319,7 @@ func launchCount(s *intra.Section, x []float64, signs []int64, all *int32) {
 		}
 		slot.Body = func() { count(a.x, a.signsPart.Slice(), a.allPart.Var()) }
 	}
-	*a = arguments{x, signsPart, allPart}
+	a.x, a.signsPart, a.allPart = x, signsPart, allPart
 	intraruntime.Set(&slot.Regions[0], x)
 	slot.Regions[1] = signsRegion
 	slot.Regions[2] = allRegion
@@ -343,7 +343,7 @@ func launchSquareInts(s *intra.Section, x, y []int) {
 		}
 		slot.Body = func() { squareInts(a.x, a.y) }
 	}
-	*a = arguments{x, y}
+	a.x, a.y = x, y
 	intraruntime.Set(&slot.Regions[0], x)
 	intraruntime.Set(&slot.Regions[1], y)
 	s.LaunchKept(taskSquareInts, slot.Body, slot.Regions)
@@ -366,7 +366,7 @@ func launchMove(s *intra.Section, by int, x []int) {
 		}
 		slot.Body = func() { move(a.by, a.x) }
 	}
-	*a = arguments{by, x}
+	a.by, a.x = by, x
 	intraruntime.Set(&slot.Regions[1], x)
 	s.LaunchKept(taskMove, slot.Body, slot.Regions)
 }
@@ -388,7 +388,7 @@ func launchShrink(s *intra.Section, by int64, x []float64) {
 		}
 		slot.Body = func() { shrink(a.by, a.x) }
 	}
-	*a = arguments{by, x}
+	a.by, a.x = by, x
 	intraruntime.Set(&slot.Regions[1], x)
 	s.LaunchKept(taskShrink, slot.Body, slot.Regions)
 }
@@ -412,7 +412,7 @@ func launchApplyAny[F function](s *intra.Section, f F, x, y []float64) {
 		}
 		slot.Body = func() { applyAny[F](a.f, a.x, a.y) }
 	}
-	*a = arguments{f, x, y}
+	a.f, a.x, a.y = f, x, y
 	intraruntime.Set(&slot.Regions[0], x)
 	intraruntime.Set(&slot.Regions[1], y)
 	slot.Regions[2] = intraruntime.Reach("f", f)
@@ -439,7 +439,7 @@ func launchMeshWipe(s *intra.Section, m *mesh, lo_, hi_ int) {
 		}
 		slot.Body = func() { a.m.wipe(a.lo_, a.hi_) }
 	}
-	*a = arguments{m, lo_, hi_}
+	a.m, a.lo_, a.hi_ = m, lo_, hi_
 	slot.Regions[2] = intraruntime.Part(m.z[:], intra.Out("m.z[lo:hi]", m.z[lo_:hi_]))
 	slot.Regions[3] = intraruntime.Reach("m", m)
 	s.LaunchKept(taskMeshWipe, slot.Body, slot.Regions)

@@ -32,7 +32,7 @@ func launchTell(s *intra.Section, w io.ByteWriter, y []float64) {
 		}
 		slot.Body = func() { tell(a.w, a.y) }
 	}
-	*a = arguments{w, y}
+	a.w, a.y = w, y
 	intraruntime.Set(&slot.Regions[0], y)
 	slot.Regions[1] = intraruntime.Reach("w", w)
 	s.LaunchKept(taskTell, slot.Body, slot.Regions)

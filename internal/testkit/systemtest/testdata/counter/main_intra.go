@@ -28,7 +28,7 @@ func launchGrow(s *intra.Section, x []float64) {
 		}
 		slot.Body = func() { grow(a.x) }
 	}
-	*a = arguments{x}
+	a.x = x
 	intraruntime.Set(&slot.Regions[0], x)
 	s.LaunchKept(taskGrow, slot.Body, slot.Regions)
 }
@@ -51,7 +51,7 @@ func launchTotal(s *intra.Section, x []float64, sum *float64) {
 		}
 		slot.Body = func() { *a.cell = total(a.x) }
 	}
-	*a = arguments{x, cell}
+	a.x, a.cell = x, cell
 	intraruntime.Set(&slot.Regions[0], x)
 	slot.Regions[1] = region
 	s.LaunchKept(taskTotal, slot.Body, slot.Regions)
