@@ -31,7 +31,9 @@ SYSTEM    := -tags system ./internal/testkit/systemtest
 MIXED     := ./internal/head/arbiter ./cmd/intragen ./cmd/intrabench
 TAGGEDTESTS = ^($$(grep -l '^//go:build.*system' $(MIXED:=/*_test.go) | xargs sed -n 's/^func \(Test[A-Za-z0-9_]*\)(.*/\1/p' | paste -sd '|'))$$
 
-.PHONY: help run test system matrix paths full browser pictures manifest race check generate bench soak rules attack flips files hostfiles programs chaos notices weibull watch mpi fuzz house comments clean
+# The parts of check, test and system are targets too, so that make -k runs all of them
+# although one has failed.
+.PHONY: help run test untagged tagged system jobs mixed matrix paths full browser pictures manifest race check format vet static generated generate bench soak rules attack flips files hostfiles programs chaos notices weibull watch mpi fuzz house comments clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -49,14 +51,18 @@ test system matrix: export GOFLAGS += -ldflags=-w
 
 # `make check` vets all that the tests compile, and compiles all packages both ways: go test
 # need not vet them again, nor go build link each program.
-test: ## the tests, but those of `make system`
+test: untagged tagged ## the tests, but those of `make system`
+untagged:
 	$(GO) test -vet=off $(PACKAGES)
+tagged:
 	$(GO) test -vet=off -tags intra ./examples/...
 
 # One package at a time: processes that wait for each other poll, and the more of them there
 # are for each core, the more of that is in vain.
-system: ## whole jobs whose processes, hosts and network fail; programs of users (hosts: root)
+system: jobs mixed ## whole jobs whose processes, hosts and network fail; programs of users (hosts: root)
+jobs:
 	$(GO) test -vet=off -timeout 1h -p 1 -parallel 4 $(SYSTEM)/...
+mixed:
 	$(GO) test -vet=off -timeout 1h -p 1 -parallel 4 -tags system -run "$(TAGGEDTESTS)" $(MIXED)
 
 matrix: ## the tests of whole jobs, programs and platforms in every combination, of which the others run some
@@ -86,12 +92,16 @@ race: ## all tests under the race detector
 # One process that loads all packages at once takes a third of the time of one for each
 # package, and collects garbage less often.
 check: export GOGC := 400
-check: ## gofmt, vet with and without the tags, staticcheck, generated files up to date
+check: format vet static generated ## gofmt, vet with and without the tags, staticcheck, generated files up to date
+format:
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go' | grep -v testdata)); \
 	 if [ -n "$$unformatted" ]; then echo "gofmt: $$unformatted"; exit 1; fi
+vet:
 	$(GO) vet -tags system $(PACKAGES)
 	$(GO) vet -tags intra $(TAGGED)
+static:
 	$(GO) run $(STATICCHECK) -tags system $(PACKAGES)
+generated:
 	$(GO) tool intragen -check ./...
 	$(GO) build -o $(BIN)/intravet ./cmd/intravet
 	$(BIN)/intravet ./examples/...
