@@ -128,7 +128,7 @@ bench: ## one short round of all measurements, a few minutes (BENCH rounds); loo
 
 soak: ## SOAK (a million) random schedules of sections and jobs, fewer of recovery and hosts
 	INTRA_SOAK=$(SOAK) $(GO) test -timeout 24h -v -run 'Schedules|Simulation' ./internal/replica/section ./internal/testkit/simulation
-	INTRA_SOAK=$$(($(SOAK) / 5)) $(GO) test -timeout 24h -v -run 'Recovery|AnyOrder|Schedules' ./comm ./internal/recovery
+	INTRA_SOAK=$$(($(SOAK) / 5)) $(GO) test -timeout 24h -v -run 'Recovery|AnyOrder|RunsAgain$$|Schedules|TakeNext' ./comm ./internal/recovery ./transport/sdr
 	INTRA_SOAK=$$(($(SOAK) / 10)) $(GO) test -timeout 24h -v -run 'Walks' ./internal/head
 	INTRA_SOAK=$$(($(SOAK) / 10)) $(GO) test -timeout 24h -v -run 'Schedules' ./internal/replica/kept
 	INTRA_SOAK=$(SOAK) $(GO) test -timeout 24h -v -run 'Schedules|Agreement' ./internal/replica/verify

@@ -307,12 +307,12 @@ func TestRecovery(t *testing.T) {
 	runTrials(t, func(seed uint64) (*sdrtest.Result, error) { return newTrial(seed).check() })
 }
 
-// runTrials runs 300 trials. INTRA_SOAK=N runs N, and INTRA_SEED=S only the one with seed
+// runTrials runs 150 trials. INTRA_SOAK=N runs N, and INTRA_SEED=S only the one with seed
 // S. It fails if the trials have too few deaths and cuts for a meaningful test.
 func runTrials(t *testing.T, check func(seed uint64) (*sdrtest.Result, error)) uint64 {
 	var mu sync.Mutex
 	var total sdrtest.Result
-	n := simseed.Search(t, 300, func(seed uint64) error {
+	n := simseed.Search(t, 150, func(seed uint64) error {
 		res, err := check(seed)
 		if err != nil {
 			return err
@@ -326,7 +326,7 @@ func runTrials(t *testing.T, check func(seed uint64) (*sdrtest.Result, error)) u
 		total.Rollbacks += res.Rollbacks
 		return nil
 	})
-	if n >= 300 {
+	if n >= 150 {
 		t.Logf("%d deaths, %d cuts, %d cancelled, %d replicas back, %d rollbacks", total.Fired, total.Cuts, total.Cancelled, total.Joined, total.Rollbacks)
 		for _, happened := range []int{total.Fired, total.Cuts, total.Joined, total.Cancelled, total.Rollbacks} {
 			require.Greater(t, happened, int(n)/20, "too few of them for a meaningful test")

@@ -85,7 +85,7 @@ func returning(seed uint64) *cluster {
 // complete backup of a rank exists. A complete set of files holds only states of the run
 // without failures, and no abandoned set is complete.
 func TestSchedules(t *testing.T) {
-	first, n := simseed.Range(t, 2000)
+	first, n := simseed.Range(t, 1000)
 	seen := make(map[string]int)
 	for seed := first; seed < first+n; seed++ {
 		c := random(seed)
