@@ -110,7 +110,7 @@ func (d *stores) met(s *Section) bool {
 // of s write. It reports whether all of that memory is in the area, so that peers can
 // store into it.
 func (d *stores) prepare(s *Section) bool {
-	d.places, d.nonTemporal = d.places[:0], s.bytes >= d.large
+	d.places, d.runsAlong = d.places[:0], s.bytes >= d.large
 	own := d.areas[d.setup.Self.Replica]
 	for i := range s.Tasks {
 		s.Tasks[i].place = len(d.places)

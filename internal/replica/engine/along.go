@@ -10,6 +10,11 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
+// alongFrom is the size of the updates of a section from which on its elementwise tasks
+// store their results while they run. It is a fraction of the cache that the cores of a
+// machine share: no cache holds the results until they are used.
+const alongFrom = 4 << 20
+
 // alongBytes is the size of the pieces in which a task with independent elements computes
 // and stores its results. The body waits for reads from memory, and a copy past the caches
 // waits for writes to memory. In pieces this short the processor overlaps both, and
@@ -39,11 +44,11 @@ func (t *Task) elementwise() *update.Region {
 }
 
 // along returns a body that runs t in parts and stores the results of each part at once.
-// It returns nil in four cases: t cannot run in parts, results are not copied past the
-// caches, no peer can be stored into, or t is to run whole for a measurement.
+// It returns nil in four cases: t cannot run in parts, the results of the section are not
+// large, no peer can be stored into, or t is to run whole for a measurement.
 func (d *stores) along(w *worker, s *Section, t *Task) (body func()) {
 	g := t.elementwise()
-	if g == nil || !d.nonTemporal {
+	if g == nil || !d.runsAlong {
 		return nil
 	}
 	d.mu.Lock()
@@ -117,7 +122,7 @@ func (d *stores) resume(w *worker, s *Section, task, peer, from int) step {
 			n := body.Len()
 			for g, theirs := range d.results(s, task, peer) {
 				done := len(g.Mem) / n * from
-				move(g.Mem[:done], theirs[:done], d.nonTemporal)
+				move(g.Mem[:done], theirs[:done])
 			}
 			if from < n {
 				w.inBody = true

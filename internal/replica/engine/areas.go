@@ -3,7 +3,6 @@ package engine
 import (
 	"github.com/intrahpc/intra/internal/base/arena"
 	"github.com/intrahpc/intra/internal/replica/direct"
-	"github.com/intrahpc/intra/internal/replica/ntcopy"
 )
 
 // areaWords are the words of the areas that the protocol of claims accesses. The words of
@@ -50,7 +49,7 @@ func (h *sharing) Life() arena.Life {
 func (h *sharing) StoreInto(a *arena.Arena) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.stores = &stores{sharing: h, arena: a, large: ntcopy.From, part: alongBytes}
+	h.stores = &stores{sharing: h, arena: a, large: alongFrom, part: alongBytes}
 	h.stores.begin()
 }
 

@@ -15,7 +15,7 @@ const batchTime = 20 * time.Microsecond
 // batches reports whether tasks of s may run in batches. They may not if something has to
 // be done before and after each task, or if other workers look for tasks, too.
 func (d *stores) batches(s *Section) bool {
-	return s.helpers.size == 1 && s.verifier == nil && !d.nonTemporal && !d.exact()
+	return s.helpers.size == 1 && s.verifier == nil && !d.runsAlong && !d.exact()
 }
 
 // claimBatch claims further tasks to run in a batch with the task of w.

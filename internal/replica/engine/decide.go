@@ -48,8 +48,8 @@ const (
 	leastComparison = 256
 	// Trials of sharing may cost 1/trialCost of the time.
 	trialCost = 50
-	// Updates that take less than negligible never prevent a trial of sharing. If they
-	// take more than forbidding, the time of the bodies is measured first, in one task
+	// Updates that take less than negligible do not prevent the first sections from being
+	// shared. If they take more than forbidding, the time of the bodies is measured first, in one task
 	// or in a section that is not shared.
 	negligible, forbidding = 100 * time.Microsecond, 5 * time.Millisecond
 	// guessed is the number of bytes of updates that are assumed to cost one nanosecond
@@ -150,23 +150,42 @@ func (w *window) median(most int) time.Duration {
 
 func (w *window) least() time.Duration { return slices.Min(w.last[:min(w.n, many)]) }
 
-// costs records the cost of sharing, without the bodies that ran here, by the size of the
-// updates as a power of two.
-type costs [bits.UintSize + 1]window
+// costs records the cost of sharing, without the bodies that ran here. For large updates
+// that is the time of their bytes, by the size as a power of two. For smaller ones it is
+// mostly the time of claims, frames and waits, whatever the size.
+type costs struct {
+	large [bits.UintSize + 1]window
+	small window
+}
 
-// costly is the size from which on the bytes of updates explain the cost of sharing. For
-// smaller updates the cause may be the machine or a late peer.
-const costly = 256 << 10
+const (
+	// costly is the size from which on the bytes of updates explain the cost of sharing. For
+	// smaller updates the cause may be the machine or a late peer, so the cost is taken from
+	// at least leastKnown sections. Before that it is assumed to be least: on no machine is it
+	// lower.
+	costly     = 256 << 10
+	leastKnown = 3
+	leastCost  = 3 * time.Microsecond
+)
 
 func (c *costs) add(bytes int, cost time.Duration) {
-	if bytes >= costly {
-		c[bits.Len(uint(bytes))].add(time.Duration(float64(max(cost, 0)) * perByte / float64(bytes)))
+	cost = max(cost, 0)
+	if bytes < costly {
+		c.small.add(cost)
+		return
 	}
+	c.large[bits.Len(uint(bytes))].add(time.Duration(float64(cost) * perByte / float64(bytes)))
 }
 
 // of returns the lowest recent cost of updates of about this size, 0 if none is known.
 func (c *costs) of(bytes int) time.Duration {
-	w := &c[bits.Len(uint(bytes))]
+	if bytes < costly {
+		if c.small.n < leastKnown {
+			return leastCost
+		}
+		return max(c.small.least(), leastCost)
+	}
+	w := &c.large[bits.Len(uint(bytes))]
 	if w.n == 0 {
 		return 0
 	}
@@ -205,6 +224,9 @@ func (d *decision) propose(c candidates) direct.Way {
 	d.sending.transfer = c.transfer
 	d.sending.cost, d.storing.cost = c.costs.send, c.costs.store
 	d.sending.guess = time.Duration(c.bytes) / guessed
+	if c.bytes < costly {
+		d.sending.cost += d.sending.guess // the bytes of small updates are not part of it
+	}
 	d.sending.touch = time.Duration(c.bytes) / touching
 	d.storing.touch = d.sending.touch
 	// The two ways must not be tried in the same sections.
@@ -240,7 +262,7 @@ func (d *decision) wanted(a *attempt, later uint64) bool {
 		return false
 	// A single section of a trial does not decide: its updates may have been slow only
 	// because the machine was busy.
-	case a.rejected || a.quotients.n == 1 || a.quotients.n >= samples || updates < negligible:
+	case a.rejected || a.quotients.n == 1 || a.quotients.n >= samples || updates < negligible && d.alone.n < foresight:
 		return true
 	case d.alone.n == 0 && updates < forbidding:
 		return true
@@ -297,7 +319,7 @@ func (a *attempt) forecast(alone time.Duration) (shared, most time.Duration) {
 func (d *decision) better() direct.Way {
 	s, u := &d.storing, &d.sending
 	switch {
-	case s.rejected, !u.rejected && s.quotients.n < samples:
+	case s.rejected, !u.rejected && s.quotients.n < samples, u.quotients.n < samples && d.slower(u, s):
 		return direct.Store
 	case u.rejected, u.quotients.n < samples:
 		return direct.Send
@@ -320,6 +342,17 @@ func (d *decision) better() direct.Way {
 		return direct.Send
 	}
 	return direct.Store
+}
+
+// slower reports whether one way, which has not been tried, is expected to take longer than
+// the other one does.
+func (d *decision) slower(one, other *attempt) bool {
+	if d.alone.n == 0 || one.rejected {
+		return false
+	}
+	alone := d.alone.median(samples)
+	forecast, _ := one.forecast(alone)
+	return float64(forecast) > float64(alone)*other.quotients.median(samples).Seconds()
 }
 
 // trial reports whether this section tries sharing again, to see whether it pays now.

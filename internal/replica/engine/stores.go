@@ -28,11 +28,11 @@ type stores struct {
 	ended  []bool        // by replica: the life of the known area is over
 
 	// These fields belong to the section that is prepared or open.
-	places      []uint64 // positions in the area of the memory that its tasks write
-	hints       [8]int   // positions of earlier regions with the same index, modulo 8
-	nonTemporal bool     // results are copied past the caches
-	large       int      // size, in bytes, from which on results are copied past the caches
-	part        int      // bytes of results that a task computes before it stores them
+	places    []uint64 // positions in the area of the memory that its tasks write
+	hints     [8]int   // positions of earlier regions with the same index, modulo 8
+	runsAlong bool     // elementwise tasks store their results while they run
+	large     int      // size of the updates of a section, in bytes, from which on they do so
+	part      int      // bytes of results that a task computes before it stores them
 
 	any bool   // some result was stored
 	why string // why a section could not be completed by stores; "" if all could
@@ -164,14 +164,14 @@ func (d *stores) copyTo(s *Section, task, peer int) {
 			}
 			to, from, mid = to[half:], from[half:], nil
 		}
-		move(to, from, d.nonTemporal)
+		move(to, from)
 	}
 }
 
 // copyFrom copies the results of a task from the arrays of a dead peer.
 func (d *stores) copyFrom(s *Section, task, peer int) {
 	for g, theirs := range d.results(s, task, peer) {
-		move(g.Mem, theirs, d.nonTemporal)
+		move(g.Mem, theirs)
 	}
 }
 
@@ -200,9 +200,9 @@ func (d *stores) results(s *Section, task, peer int) iter.Seq2[*update.Region, [
 	}
 }
 
-// move copies memory that does not overlap, past the caches if nonTemporal is set.
-func move(to, from []byte, nonTemporal bool) {
-	if nonTemporal {
+// move copies memory that does not overlap.
+func move(to, from []byte) {
+	if len(to) >= ntcopy.From {
 		ntcopy.Copy(to, from)
 		return
 	}

@@ -6,9 +6,11 @@ import (
 	"github.com/intrahpc/intra/kernels"
 )
 
-// From is the least size of an array, in bytes, from which on writing past the caches pays
-// off. It is a fraction of the cache that the cores of a machine share.
-const From = 4 << 20
+// From is the least number of bytes from which on a copy past the caches pays off, if
+// another core may have the target in its caches. Many processors take that core's copy
+// away line by line, which takes much longer than the bytes do. The fixed cost of a copy
+// past the caches is that of a few lines.
+const From = 1 << 10
 
 // Copy copies min(len(to), len(from)) bytes, which must not overlap. A process that sees a
 // later write of the caller also sees the copied bytes.
