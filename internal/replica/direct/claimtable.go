@@ -25,13 +25,14 @@ type ClaimTable struct {
 	given   []bool    // by replica and task: this replica has claimed it there, or needs to store nothing there
 	freed   []int     // replicas at which release gave back a claim, until Freed returns them
 	started []bool    // by task: this replica has claimed it in its own arrays
+	same    []bool    // by replica: it is known to have launched the same tasks
 }
 
 // New returns the table of replica me of that many replicas, before its first section.
 // live reports whether a replica is not known to be dead. A dead replica stores nothing
 // any more, and stays dead.
 func New(words Words, me, replicas int, live func(replica int) bool) *ClaimTable {
-	return &ClaimTable{words: words, me: me, replicas: replicas, live: live, owed: make([][]int, replicas)}
+	return &ClaimTable{words: words, me: me, replicas: replicas, live: live, owed: make([][]int, replicas), same: make([]bool, replicas)}
 }
 
 // Section is what a replica declares at the entry of a section.
@@ -94,6 +95,7 @@ func (b *ClaimTable) Enter(s Section) {
 	}
 	b.given = resize(b.given, s.Tasks*b.replicas)
 	b.started = resize(b.started, s.Tasks)
+	clear(b.same)
 	b.words.Store(b.me, wordSignature, s.Signature)
 	own := s.Own
 	for t := range s.Tasks {
@@ -308,10 +310,14 @@ func (b *ClaimTable) claimAt(p, t int) (bool, error) {
 	if !b.words.CompareAndSwap(p, first+t, b.as(p, free), b.as(b.me, claimed)) {
 		return false, nil
 	}
+	if b.same[p] {
+		return true, nil
+	}
 	if theirs := b.words.Load(p, wordSignature); theirs != b.section.Signature {
 		b.words.Store(p, first+t, b.as(p, free))
 		return false, &Mismatch{Peer: p, Mine: b.section.Signature, Theirs: theirs}
 	}
+	b.same[p] = true
 	return true, nil
 }
 

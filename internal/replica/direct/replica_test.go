@@ -240,7 +240,7 @@ func (r *replica) step() {
 
 func (r *replica) atTop() {
 	r.history, r.stale = 0, false
-	r.top = maphash.Comparable(seed, fmt.Sprint(r.section, r.table.mine, r.table.given, r.table.started, r.known,
+	r.top = maphash.Comparable(seed, fmt.Sprint(r.section, r.table.mine, r.table.given, r.table.started, r.table.same, r.known,
 		r.table.free, r.table.rest, r.table.owed, r.table.dead))
 }
 

@@ -19,13 +19,17 @@ const MaxTasks = 1024
 
 // The words of a replica are: the signature of the tasks that it has launched, 1 + the
 // last section that it refused to complete by stores, one word for each task, and for each
-// task the number of its completed elements.
+// task the number of its completed elements. The words of tasks begin at a cache line: then
+// two replicas that each claim their half of a section change different lines.
 const (
 	wordSignature = iota
 	wordRefused
-	first
+	first        = lineWords
 	firstReached = first + MaxTasks
 )
+
+// lineWords is the number of words in a cache line.
+const lineWords = 8
 
 // NumWords is the number of words that each replica needs.
 const NumWords = firstReached + MaxTasks
