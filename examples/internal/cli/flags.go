@@ -7,16 +7,19 @@ import (
 	"os"
 )
 
-// Flags are the flags of an example: -tasks, -json and its own.
+// Flags are the flags of an example: -json, its own, and usually -tasks.
 type Flags struct {
 	*flag.FlagSet
 	tasks *int
 }
 
-// NewFlags declares -tasks and -json. The default of -tasks is the value of the variable.
+// NewFlags declares -json, and -tasks unless tasks is nil. The default of -tasks is the value
+// of the variable.
 func NewFlags(tasks *int, usage string, json *bool) *Flags {
 	f := &Flags{flag.NewFlagSet(os.Args[0], flag.ExitOnError), tasks}
-	f.IntVar(tasks, "tasks", *tasks, usage)
+	if tasks != nil {
+		f.IntVar(tasks, "tasks", *tasks, usage)
+	}
 	f.BoolVar(json, "json", false, "print one line of JSON and nothing else")
 	return f
 }
@@ -27,7 +30,7 @@ func (f *Flags) Parse() error {
 	switch {
 	case f.NArg() > 0:
 		return fmt.Errorf("unexpected argument %q", f.Arg(0))
-	case *f.tasks < 1:
+	case f.tasks != nil && *f.tasks < 1:
 		return errors.New("-tasks must be at least 1")
 	}
 	return nil
