@@ -6,9 +6,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -28,10 +30,21 @@ func runGrain(ctx context.Context, args []string, out io.Writer) error {
 	fs.IntVar(&o.Rounds, "rounds", 7, "how often every way is measured, in turn")
 	peer := fs.String("peer", "", "also measure this `command`, such as the built peer/grain.c, in turn with the jobs")
 	jsonFile := jsonFlag(fs, args)
+	taskbench := fs.Bool("taskbench", false, "measure the patterns of examples/taskbench instead, of one rank, of two ranks and of two replicas")
+	var graphs grain.GraphOptions
+	fs.IntVar(&graphs.Width, "width", 16, "-taskbench: points of a step")
+	iters := fs.String("iters", "1024,256,128,64,32,16,4", "-taskbench: iterations of a task, in descending order")
 	plot := fs.String("plot", "", "draw the time that is work over the work of a core to `FILE` (.svg, .png, .pdf)")
 	quiet := quietFlag(fs)
 	if err := parse(fs, args); err != nil {
 		return err
+	}
+	if *taskbench {
+		graphs.Time, graphs.Rounds = o.Time, o.Rounds
+		if !*quiet {
+			graphs.Before = func(what string, round int) { tellRound(what, round, o.Rounds) }
+		}
+		return runTaskbench(ctx, fs, graphs, *iters, jsonFile, out)
 	}
 	if *plot != "" {
 		if err := figures.CheckPlotName(*plot); err != nil {
@@ -84,6 +97,48 @@ func runGrain(ctx context.Context, args []string, out io.Writer) error {
 	return jsonFile.write(struct {
 		Grain []grain.Summary `json:"grain"`
 	}{grain.Summaries(o, results)})
+}
+
+// runTaskbench measures examples/taskbench.
+func runTaskbench(ctx context.Context, fs *flag.FlagSet, o grain.GraphOptions, iters string, jsonFile *jsonFile, out io.Writer) error {
+	var other error
+	fs.Visit(func(f *flag.Flag) {
+		if slices.Contains([]string{"work", "tasks", "bytes", "peer", "plot"}, f.Name) {
+			other = fmt.Errorf("-%s is not for -taskbench", f.Name)
+		}
+	})
+	if other != nil {
+		return other
+	}
+	for s := range strings.SplitSeq(iters, ",") {
+		n, err := strconv.Atoi(s)
+		if k := len(o.Iters); err != nil || n < 1 || k > 0 && n >= o.Iters[k-1] {
+			return fmt.Errorf("-iters %s: want numbers in descending order, like 100,10", iters)
+		}
+		o.Iters = append(o.Iters, n)
+	}
+	if o.Width < 1 || o.Rounds < 1 || o.Time <= 0 {
+		return errors.New("-width, -time and -rounds must be positive")
+	}
+	programs, err := figures.Build(ctx, "taskbench")
+	if err != nil {
+		return err
+	}
+	defer programs.Remove()
+	graphs, err := grain.MeasureGraphs(ctx, func(ctx context.Context, w grain.GraphWay, args ...string) (got grain.GraphRun, err error) {
+		flags := []string{"-n", strconv.Itoa(w.Ranks), "-r", strconv.Itoa(w.Replicas)}
+		return got, programs.Self(ctx, flags, &got, args...)
+	}, o)
+	if err != nil {
+		return err
+	}
+	all := grain.GraphSummaries(o, graphs)
+	if err := grain.GraphTable(out, o, all); err != nil {
+		return err
+	}
+	return jsonFile.write(struct {
+		Taskbench []grain.GraphSummary `json:"taskbench"`
+	}{all})
 }
 
 // runPeer runs an outside program. For each size, that program prints the seconds of its plain

@@ -25,3 +25,16 @@ func TestGrain(t *testing.T) {
 		require.Len(t, r.Sizes, 2)
 	}
 }
+
+// Each pattern is measured in each way, once, and has the same values in all.
+func TestTaskbench(t *testing.T) {
+	var all struct{ Taskbench []grain.GraphSummary }
+	out := whole(t, "grain -taskbench -width 4 -iters 8,2 -time 1ms", &all)
+	require.Len(t, all.Taskbench, len(grain.Patterns)*len(grain.GraphWays))
+	for _, g := range all.Taskbench {
+		require.Contains(t, out, "\n"+g.Pattern+"\n")
+		require.Len(t, g.Sizes, 2)
+		require.Equal(t, 8, g.Sizes[1].Iters)
+		require.Positive(t, g.Sizes[1].Efficiency.Median)
+	}
+}

@@ -82,3 +82,40 @@ func TestMETG(t *testing.T) {
 		})
 	}
 }
+
+// The peak is that of one core in the same round, and sizes ascend.
+func TestMeasureGraphs(t *testing.T) {
+	o := GraphOptions{Iters: []int{100, 10}, Width: 4, Time: time.Millisecond, Rounds: 2}
+	run := func(_ context.Context, w GraphWay, args ...string) (GraphRun, error) {
+		r := GraphRun{Task: 4, Flops: 8e9, XSHA256: args[2]} // 100 iterations
+		if args[8] == "10" {
+			r = GraphRun{Task: 1, Flops: 2e9, XSHA256: args[2]}
+		}
+		if w.Replicas == 2 {
+			r.Task, r.Flops = r.Task*0.75, r.Flops/0.75
+		}
+		if w.Ranks == 2 {
+			r.Flops *= 2
+		}
+		return r, nil
+	}
+	graphs, err := MeasureGraphs(t.Context(), run, o)
+	require.NoError(t, err)
+	all := GraphSummaries(o, graphs)
+	require.Len(t, all, len(Patterns)*len(GraphWays))
+	for i, want := range [][]float64{{0.25, 1, 1e-6, 4e-6}, {0.25, 1, 1e-6, 4e-6}, {0.125 / 0.75, 0.5 / 0.75, 1.5e-6, 6e-6}} {
+		s := all[i].Sizes
+		require.InDeltaSlice(t, want, []float64{s[0].Efficiency.Median, s[1].Efficiency.Median, s[0].Granularity.Median, s[1].Granularity.Median}, 1e-9)
+	}
+	require.InDelta(t, 1.59e-6, all[0].METG.Median, 0.01e-6)
+	var out bytes.Buffer
+	require.NoError(t, GraphTable(&out, o, all))
+	require.Contains(t, out.String(), "trivial\n  one rank                 1.59 [1.59 1.59]  10: 1.00, 0.25  100: 4.00, 1.00\n")
+
+	n := 0
+	_, err = MeasureGraphs(t.Context(), func(context.Context, GraphWay, ...string) (GraphRun, error) {
+		n++
+		return GraphRun{Task: 1, Flops: 1, XSHA256: string(rune('a' + n/3))}, nil
+	}, o)
+	require.ErrorContains(t, err, "they must not differ")
+}

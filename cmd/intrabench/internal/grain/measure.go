@@ -140,20 +140,28 @@ func (r *Result) METG() spread.Spread {
 }
 
 func (r *Result) metg(round int) float64 {
-	work := func(i int) float64 { return r.Work[round][i] / float64(r.Cores) }
-	i := len(r.Seconds[round])
-	for i > 0 && r.efficiency(round, i-1) >= 0.5 {
+	var work, efficiency []float64
+	for i, w := range r.Work[round][:len(r.Seconds[round])] {
+		work = append(work, w/float64(r.Cores))
+		efficiency = append(efficiency, r.efficiency(round, i))
+	}
+	return half(work, efficiency)
+}
+
+// half returns the size from which on the efficiency is at least one half. Sizes ascend.
+// Between two sizes the efficiency is assumed to be linear in the logarithm of the size.
+func half(sizes, efficiency []float64) float64 {
+	i := len(sizes)
+	for i > 0 && efficiency[i-1] >= 0.5 {
 		i--
 	}
 	switch i {
 	case 0:
 		return 0
-	case len(r.Seconds[round]):
+	case len(sizes):
 		return above
 	}
-	// Between two sizes the efficiency is assumed to be linear in the logarithm of the
-	// work.
-	low, high := r.efficiency(round, i-1), r.efficiency(round, i)
+	low, high := efficiency[i-1], efficiency[i]
 	at := (0.5 - low) / (high - low)
-	return math.Exp(math.Log(work(i-1)) + at*(math.Log(work(i))-math.Log(work(i-1))))
+	return math.Exp(math.Log(sizes[i-1]) + at*(math.Log(sizes[i])-math.Log(sizes[i-1])))
 }
