@@ -42,6 +42,9 @@ func (h *Head) MayJoin(name string) error {
 // arrives has it decided that a host joins.
 func (h *Head) arrives(e HostArrives) {
 	if h.MayJoin(e.Host.Name) == nil {
+		if e.Beside {
+			h.config.Beside = append(h.config.Beside, e.Host.Node)
+		}
 		h.propose(decision.Entry{Kind: decision.HostJoined, Host: &e.Host})
 	}
 }

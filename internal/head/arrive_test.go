@@ -18,7 +18,27 @@ func (w *world) arrive() {
 	a := &agent{w: w, node: FirstHead + 1 + detect.ID(len(w.agents)), absent: true, lost: true, doomed: w.random.IntN(4) == 0}
 	w.agents = append(w.agents, a)
 	w.seen["a host is ready to join"]++
-	w.step(HostArrives{w.newcomer(a)})
+	if w.random.IntN(3) == 0 {
+		a.beside = w.head.config.Home
+	}
+	w.step(HostArrives{Host: w.newcomer(a), Beside: a.beside != 0})
+}
+
+// checkBeside checks that the head of a host which leaves hands over only when the hosts that have
+// joined there have left.
+func (w *world) checkBeside(l decision.Leave) {
+	for _, h := range w.state.Hosts {
+		a := w.agent(h.Node)
+		switch {
+		case a.beside != w.head.config.Home || a.lost:
+		case w.state.Leaves(a.node) && !w.state.HasLeft(a.node):
+			w.failf("the head hands over, and host %d beside it has processes", a.node)
+		case l.Reason == "SIGTERM to intrarun" && h.At < l.At && !w.state.Leaves(a.node):
+			w.failf("the head hands over, and host %d beside it was not to leave", a.node)
+		case w.state.Leaves(a.node):
+			w.seen["a head hands over, and a host beside it leaves"]++
+		}
+	}
 }
 
 // turnAway loses the hosts that have waited for a head that is lost. Those whose joining is
@@ -83,7 +103,7 @@ func TestHostsThatMayJoin(t *testing.T) {
 	h := newHead(true)
 	require.ErrorContains(t, h.MayJoin("h1"), "has a host h1 already")
 	require.NoError(t, h.MayJoin("h2"))
-	acts := h.Step(HostArrives{decision.Host{Node: 3, Name: "h2", Slots: 2, Listen: "10.0.0.2", Beats: "10.0.0.2:7"}}, time.Second)
+	acts := h.Step(HostArrives{Host: decision.Host{Node: 3, Name: "h2", Slots: 2, Listen: "10.0.0.2", Beats: "10.0.0.2:7"}}, time.Second)
 	require.Len(t, acts, 1)
 	require.ErrorContains(t, h.MayJoin("h2"), "has a host h2 already", "it is being decided")
 	kept := acts[0].(Propose).Entry

@@ -62,7 +62,8 @@ type Config struct {
 	// none. If Replicated is set, other hosts also keep its decisions, and a successor may take
 	// over there. Members are the nodes that keep them at the beginning.
 	Self, Home detect.ID
-	FirstHost  string // the name of the host of the first head
+	Beside     []detect.ID // the nodes on its host that have joined the running job
+	FirstHost  string      // the name of the host of the first head
 	Replicated bool
 	Members    []detect.ID
 

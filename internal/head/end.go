@@ -1,9 +1,9 @@
 package head
 
 import (
-	"cmp"
 	"fmt"
 	"syscall"
+	"time"
 
 	"github.com/intrahpc/intra/internal/job"
 )
@@ -40,12 +40,17 @@ func (h *Head) release() {
 // onNotice reports whether a signal makes the host of this head leave. The next signal ends
 // the job.
 func (h *Head) onNotice(e Signalled) bool {
-	if e.Final || e.Signal != syscall.SIGTERM || !h.config.Drain || h.noticed || h.signalled || h.phase == over {
+	if e.Final || e.Signal != syscall.SIGTERM || !h.config.Drain || h.noticed || h.signalled != 0 || h.phase == over {
 		return false
 	}
-	h.noticed = true
-	node := cmp.Or(h.config.Home, h.config.Self)
-	err := h.MayLeave(node, job.Process{})
+	h.noticed, h.noticedAt = true, h.now
+	nodes := h.leaves.here()
+	var err error
+	for _, node := range nodes {
+		if err == nil {
+			err = h.MayLeave(node, job.Process{})
+		}
+	}
 	if err == nil {
 		err = h.leaves.mayHandOver()
 	}
@@ -58,19 +63,21 @@ func (h *Head) onNotice(e Signalled) bool {
 		return false
 	}
 	h.warnf("SIGTERM: this host is to leave, and another one becomes the head; a second signal ends the job")
-	h.leaves.request(Leave{Node: node, Reason: "SIGTERM to intrarun", Within: h.config.Grace})
+	for _, node := range nodes {
+		h.leaves.request(Leave{Node: node, Reason: "SIGTERM to intrarun", Within: h.config.Grace})
+	}
 	return true
 }
 
 // interrupt handles a signal to the head. It signals all processes at once, before the end of
 // the job is kept. A second signal kills them.
 func (h *Head) interrupt(s syscall.Signal) {
-	if h.signalled {
+	if h.signalled != 0 {
 		h.members.killAll()
 		h.after(termGrace, timer{kind: abandonAll})
 		return
 	}
-	h.signalled = true
+	h.signalled = s
 	h.decide(InterruptCode(s), fmt.Sprintf("ended by %s", signalName(s)), job.Endpoint{})
 	h.detailf("%s: ending all processes", signalName(s))
 	if h.phase != over {
@@ -88,3 +95,10 @@ func (h *Head) interrupt(s syscall.Signal) {
 // InterruptCode returns the exit code of a command that a signal has ended, by the convention
 // of shells.
 func InterruptCode(s syscall.Signal) int { return 128 + int(s) }
+
+// Notice returns when this head has taken a signal as the notice that its host leaves, on the
+// clock of Step; ok is false if it has not.
+func (h *Head) Notice() (at time.Duration, ok bool) { return h.noticedAt, h.noticed }
+
+// Interrupted returns the signal that ends the job, 0 if none does.
+func (h *Head) Interrupted() syscall.Signal { return h.signalled }

@@ -177,7 +177,10 @@ type Leave struct {
 }
 
 // HostArrives reports that a host is ready to join the running job.
-type HostArrives struct{ Host decision.Host }
+type HostArrives struct {
+	Host   decision.Host
+	Beside bool // it is the host of this head
+}
 
 // Deadlocked reports that processes wait for each other forever. The head ends the job.
 type Deadlocked struct{ Text string }

@@ -240,6 +240,11 @@ func (w *world) succeed() {
 	w.term++
 	c := w.config
 	c.Self, c.Home = w.on.node, w.on.node
+	for _, a := range w.agents {
+		if a.beside == w.on.node {
+			c.Beside = append(c.Beside, a.node)
+		}
+	}
 	joined := w.began
 	head, acts := Restore(c, Succession{State: w.state.Clone(), Agents: agents, Term: w.term, Joined: joined}, w.now)
 	w.head = head

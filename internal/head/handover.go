@@ -1,9 +1,11 @@
 package head
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
+	"github.com/intrahpc/intra/internal/base/detect"
 	"github.com/intrahpc/intra/internal/head/decision"
 )
 
@@ -20,6 +22,18 @@ func (ls *leaves) mayHandOver() error {
 	return fmt.Errorf("%w: the head is there, and no host that stays keeps its decisions", ErrStays)
 }
 
+// here returns the nodes of this head's host: that of its agent, or of this head if it has none,
+// and those that have joined the running job and are not lost.
+func (ls *leaves) here() []detect.ID {
+	nodes := []detect.ID{cmp.Or(ls.config.Home, ls.config.Self)}
+	for _, id := range ls.config.Beside {
+		if _, lost := ls.state.Lost[id]; !lost && ls.config.node(id) != nil {
+			nodes = append(nodes, id)
+		}
+	}
+	return nodes
+}
+
 // handOver has it decided that this head hands over, once its host is to leave and has no
 // process any more, or no time. A cut or rollback under way comes to its end first: a successor
 // would have to find out how far it is.
@@ -32,7 +46,8 @@ func (ls *leaves) handOver() {
 	}
 	l := ls.state.Leaving[i]
 	late := l.Until > 0 && ls.elapsed() >= l.Until
-	if !ls.state.HasLeft(l.Node) && !late { // not Done: a process may have been placed there since
+	stays := func(id detect.ID) bool { return ls.state.Leaves(id) && !ls.state.HasLeft(id) } // not Done: a process may have been placed there since
+	if slices.ContainsFunc(append(ls.here(), l.Node), stays) && !late {
 		return
 	}
 	d, q := ls.recovery.decides, ls.recovery

@@ -2,6 +2,7 @@ package head
 
 import (
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/intrahpc/intra/internal/base/detect"
@@ -26,8 +27,9 @@ type Head struct {
 
 	notes     []string // notes of processes that have been printed
 	noticed   bool     // the first signal made the host leave
-	signalled bool     // a signal ends the job
-	abandoned bool     // the head does not wait for the rest of the output, which may be blocked
+	noticedAt time.Duration
+	signalled syscall.Signal // ends the job; 0: none
+	abandoned bool           // the head does not wait for the rest of the output, which may be blocked
 }
 
 // New returns the head of a new job.

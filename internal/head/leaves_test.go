@@ -108,6 +108,7 @@ func (w *world) checkResigned() {
 		if !w.state.HasLeft(l.Node) {
 			w.failf("the head hands over, and its host has processes")
 		}
+		w.checkBeside(l)
 		return
 	}
 }

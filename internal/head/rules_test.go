@@ -98,7 +98,9 @@ var rules = []ruletest.Rule{
 	ruletest.New("restore.go", "a process relieved under an earlier head is killed", "	h.act(Kill{m.from, syscall.SIGKILL})\n", ""),
 	ruletest.New("restore.go", "a successor knows the process that is to relieve another one", "			h.restore(p, at, there)\n		}\n	}\n	for i, node", "			_ = at\n		}\n	}\n	for i, node"),
 	ruletest.New("drain.go", "the last replica does not end because it is to leave", "	case ls.other(m, l.Node) != nil:\n", "	case true:\n"),
-	ruletest.New("handover.go", "a head hands over once its host is empty", "	if !ls.state.HasLeft(l.Node) && !late { // not Done: a process may have been placed there since\n		return\n	}\n", ""),
+	ruletest.New("handover.go", "a head hands over once its host is empty", "	if slices.ContainsFunc(append(ls.here(), l.Node), stays) && !late {\n		return\n	}\n", "	_ = stays\n"),
+	ruletest.New("handover.go", "a head hands over once a guest on its host is empty", "append(ls.here(), l.Node), stays)", "[]detect.ID{l.Node}, stays)"),
+	ruletest.New("handover.go", "a guest on the host of the head leaves with it", "			nodes = append(nodes, id)\n", ""),
 	ruletest.New("handover.go", "a head hands over after the cut or rollback under way", "	if busy && !late {\n		return\n	}\n", "	_ = busy\n"),
 	ruletest.New("drain.go", "a host is freed once it has no process", " && !slices.ContainsFunc(ls.members.all, func(m *member) bool { return m.from.Node == l.Node && !m.settled }) {", " {"),
 }

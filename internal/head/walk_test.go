@@ -63,7 +63,7 @@ var happens = []string{"a head is lost", "a head is lost before all had joined",
 	"a relief replaces a dead process", "a relief dies", "a head is lost while a process is relieved",
 	"a host is ready to join", "a host joins and is lost at once", "a process moves to a host that has joined", "a process is replaced on a host that has joined",
 	"a rank gets another replica", "a head is lost while a slot is vacant", "a head is lost while a host joins", "a head is lost after a host has joined",
-	"a head is to leave", "a head hands over", "a job is interrupted", "exit code 7", "a head is lost while it hands over", "kept resigned",
+	"a head is to leave", "a head hands over", "a head hands over, and a host beside it leaves", "a job is interrupted", "exit code 7", "a head is lost while it hands over", "kept resigned",
 	"lost: the backup", "order renew", "order admit", "order rollback"}
 
 // walks returns the number of seeds for each kind of job. INTRA_SOAK sets the

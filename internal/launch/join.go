@@ -80,7 +80,7 @@ func (w *hosts) enter(r *remote) error {
 	}
 	id := agentOf(len(w.remote))
 	w.remote = append(w.remote, r)
-	w.step(head.HostArrives{Host: decision.Host{Node: id, Name: r.host.Name, Slots: r.host.Slots, Rack: r.host.Rack,
+	w.step(head.HostArrives{Beside: address(r.conn.RemoteAddr()) == address(r.conn.LocalAddr()), Host: decision.Host{Node: id, Name: r.host.Name, Slots: r.host.Slots, Rack: r.host.Rack,
 		Listen: r.listen, Beats: net.JoinHostPort(address(r.conn.RemoteAddr()), strconv.Itoa(r.port))}})
 	return nil
 }
