@@ -67,3 +67,9 @@ func repeats(args []string) bool {
 	p, err := launcher.Find(os.Getenv)
 	return err == nil && p != nil && p.Rank > 0 && !slices.ContainsFunc(args, alone) && p.LeftOver() == ""
 }
+
+// managed reports whether a cluster manager runs this process that sends SIGTERM some time before
+// it takes the host away: Slurm or Kubernetes.
+func managed(getenv func(string) string) bool {
+	return getenv("SLURM_JOB_ID") != "" || getenv("KUBERNETES_SERVICE_HOST") != ""
+}

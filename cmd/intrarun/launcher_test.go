@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -168,4 +169,22 @@ func TestLeftoverLauncherVariables(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, left)
 	})
+}
+
+// Under Slurm and Kubernetes SIGTERM is a notice, unless the user wants otherwise.
+func TestSignalIsANoticeUnderAManager(t *testing.T) {
+	for _, variable := range []string{"SLURM_JOB_ID", "KUBERNETES_SERVICE_HOST"} {
+		t.Setenv(variable, "")
+	}
+	drains := func(flags ...string) bool {
+		c, err := parse(append(flags, "program"), io.Discard)
+		require.NoError(t, err)
+		return c.Drain
+	}
+	require.False(t, drains())
+	require.True(t, drains("-drain"))
+	t.Setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
+	require.True(t, drains())
+	require.False(t, drains("-drain=false"))
+	require.True(t, managed(func(name string) string { return map[string]string{"SLURM_JOB_ID": "1"}[name] }))
 }

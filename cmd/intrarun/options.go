@@ -79,6 +79,9 @@ func (o *options) complete() (err error) {
 	if o.least > 0 {
 		o.Replace, o.given["replace"] = true, []string{bare}
 	}
+	if !o.has("drain") {
+		o.Drain = managed(os.Getenv)
+	}
 	o.Links.MPIBetween = o.Links.MPI && o.has("link")
 	return o.resolveDegrees()
 }

@@ -50,6 +50,7 @@ type driver struct {
 
 	posts chan func()
 	done  chan struct{}
+	late  chan os.Signal // signals that the head was too late to receive
 
 	deadlock string               // the last deadlock that was reported to the user
 	endless  map[job.Process]bool // processes that do not end, already reported to the user
@@ -81,7 +82,7 @@ type joins struct {
 
 func newDriver(j *Job, console *output.Console, began time.Time) *driver {
 	d := &driver{job: j, console: console, began: began, outputs: newOutputs(console, j.Degrees),
-		signalled: make(map[detect.ID]bool), freed: make(map[detect.ID]bool), posts: make(chan func()), done: make(chan struct{}), readers: make(map[job.Process]chan agent)}
+		signalled: make(map[detect.ID]bool), freed: make(map[detect.ID]bool), posts: make(chan func()), done: make(chan struct{}), late: make(chan os.Signal, lateSignals), readers: make(map[job.Process]chan agent)}
 	for replica := range j.Degrees[0] {
 		if p := (job.Process{Replica: replica}); j.starts(p) {
 			d.readers[p] = make(chan agent, 1)
@@ -115,11 +116,17 @@ func (d *driver) feed(r io.Reader) {
 // now returns the time of the head's clock, which is stopped while the job is paused.
 func (d *driver) now() time.Duration { return time.Since(d.began) - d.paused }
 
-// post runs f in the goroutine of the head. If the head has ended, it does nothing.
-func (d *driver) post(f func()) {
+// lateSignals bounds the signals that are kept for the relay.
+const lateSignals = 4
+
+// post runs f in the goroutine of the head. If the head has ended, it does nothing and returns
+// false.
+func (d *driver) post(f func()) bool {
 	select {
 	case d.posts <- f:
+		return true
 	case <-d.done:
+		return false
 	}
 }
 
@@ -412,7 +419,12 @@ func (d *driver) listen(ctx context.Context, signals, asks, stops <-chan os.Sign
 		case <-asks:
 			d.post(d.showStatus)
 		case s := <-signals:
-			d.tell(head.Signalled{Signal: s.(syscall.Signal)})
+			if !d.post(func() { d.step(head.Signalled{Signal: s.(syscall.Signal)}) }) {
+				select {
+				case d.late <- s:
+				default: // more signals than a user sends
+				}
+			}
 		case <-end:
 			end = nil
 			d.tell(head.Signalled{Signal: terminate})

@@ -4,10 +4,12 @@ import (
 	"net"
 	"os"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/intrahpc/intra/internal/agent/agentd"
 	"github.com/intrahpc/intra/internal/agent/agentwire"
+	"github.com/intrahpc/intra/internal/agent/output"
 	"github.com/intrahpc/intra/internal/base/detect"
 	"github.com/intrahpc/intra/internal/head"
 	"github.com/intrahpc/intra/internal/head/arbiter"
@@ -23,6 +25,13 @@ type hosts struct {
 	remote []*remote // the agent of node i+agentd.FirstAgent; hosts that join add theirs
 
 	awaited map[string]awaited // by host
+
+	// For the relay, once this head has handed over.
+	heads   *agentd.Pursuit
+	over    chan struct{}       // closed when the relay ends
+	fenced  chan string         // receives why this process is no node any more
+	written [][2]output.Written // by rank: up to where this head has written each stream
+	carrier *carrier            // the relay, if this head is a successor; nil: none
 
 	// For agents of hosts that join.
 	roster []arbiter.Peer
@@ -60,8 +69,10 @@ func (d *driver) arbitrate(c *Config, secret job.Secret, agents []*remote) (*hos
 	}
 	roster := roster(agents)
 	members, note := arbiter.Plan(roster)
+	leased := new(atomic.Int64)
 	engine, err := arbiter.Start(sock, arbiter.Config{
 		Self: arbiter.Head, Roster: roster, Secret: secret, Timing: agentd.Timing(3*agentd.LeaseTime/2, c.Rarer),
+		Renewed: func(until time.Duration) { leased.Store(int64(until)) },
 	})
 	if err != nil {
 		sock.Close()
@@ -79,6 +90,9 @@ func (d *driver) arbitrate(c *Config, secret job.Secret, agents []*remote) (*hos
 	}
 	if hc.Replicated = len(members) > 1; hc.Replicated {
 		w.info = c.takeoverInfo(agents)
+		w.heads = &agentd.Pursuit{Name: agentwire.RelayName, Secret: secret, TLS: c.TLS, Takeover: w.info, Roster: roster,
+			Leased: func() time.Duration { return time.Duration(leased.Load()) }, Over: w.over}
+		w.heads.Start()
 		if w.info.Output != "" {
 			note += ", and its output then continues there in " + w.info.Output + ".out and .err"
 		}
@@ -100,7 +114,7 @@ func (d *driver) attach(e engine, agents []*remote) *hosts {
 	for i, r := range agents {
 		d.agents.add(agentOf(i), r)
 	}
-	w := &hosts{driver: d, engine: e, remote: agents, awaited: make(map[string]awaited)}
+	w := &hosts{driver: d, engine: e, remote: agents, awaited: make(map[string]awaited), over: make(chan struct{}), fenced: make(chan string, 1)}
 	d.admit = w.admit
 	return w
 }
@@ -191,9 +205,14 @@ func (w *hosts) take(a arbiter.Action) {
 		w.tell(head.Committed{Entry: a.Entry})
 	case arbiter.Deciders:
 		w.post(func() { w.deciders(a) })
+	case arbiter.Leader:
+		if w.heads != nil {
+			w.heads.Elect(a.ID, a.Term)
+		}
 	case arbiter.Yield:
 		w.tell(head.Retired{Why: "another head has taken its place"})
 	case arbiter.Fence:
+		w.fenced <- a.Why // once
 		if w.log != nil {
 			a.Why = "most of the hosts that keep its decisions cannot be reached, or have given it up (" + a.Why + ")"
 		}
@@ -215,18 +234,29 @@ func (w *hosts) deciders(d arbiter.Deciders) {
 
 func (w *hosts) close() { _ = w.engine.Close() } // it was not closed before, so this cannot fail
 
-// dismiss sends the agents the end of the job, with this exit code. If the job continues under
-// another head, it only closes the connections.
-func (w *hosts) dismiss(code int) {
+// dismiss sends the agents the end of the job, with this exit code, and the relay before them. It
+// reports whether the relay knows. If the job continues under another head, it only closes the
+// connections.
+func (w *hosts) dismiss(code int) (told bool) {
 	retired := w.head.Summary().Retired
 	if code == ExitHandedOver { // so that the next head does not write that output once more
 		for rank, r := range w.outputs.ranks {
-			for _, at := range w.outputs.writers(rank) {
-				for _, written := range r.Written() {
-					w.agents.at(at.Node).Written(name(at), written)
+			at := r.Stop()
+			w.written = append(w.written, at)
+			for _, by := range w.outputs.writers(rank) {
+				for _, written := range at {
+					w.agents.at(by.Node).Written(name(by), written)
 				}
 			}
 		}
+	}
+	switch {
+	case w.carrier == nil:
+	case retired:
+		w.carrier.close()
+	default:
+		w.console.Flush()
+		told = w.carrier.bye(code)
 	}
 	for _, r := range w.remote {
 		if retired {
@@ -235,4 +265,5 @@ func (w *hosts) dismiss(code int) {
 			r.end(code)
 		}
 	}
+	return told
 }

@@ -147,8 +147,8 @@ func (d *driver) runThere(ctx context.Context, c *Config, program *spawn.Program
 		return d.refuse(err)
 	}
 	a := d.newAgents(c, secret, program, w)
-	retired := false
-	defer func() { a.close(retired) }()
+	goesOn := false
+	defer func() { a.close(goesOn) }()
 	remotes, err := a.connect(ctx)
 	if err != nil {
 		return d.refuse(err)
@@ -167,7 +167,14 @@ func (d *driver) runThere(ctx context.Context, c *Config, program *spawn.Program
 	d.run(ctx, c)
 	code := d.conclude()
 	hosts.dismiss(code)
-	retired = d.head.Summary().Retired
+	goesOn = d.head.Summary().Retired
+	if code == ExitHandedOver {
+		if d.page != nil { // the next head serves it
+			d.page.Close()
+		}
+		code = hosts.relay(ctx, c)
+		goesOn = code == ExitHandedOver
+	}
 	return code
 }
 

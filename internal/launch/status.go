@@ -120,24 +120,28 @@ const (
 
 // answer serves the questions of other processes about the job until stop is called.
 func (d *driver) answer() (stop func()) {
-	s, err := jobsocket.Serve(func(question string) string {
-		if strings.HasPrefix(question, askGrow) {
-			return d.grow(question)
-		}
-		text := make(chan string, 1)
-		d.post(func() { text <- d.reply(question) })
-		select {
-		case t := <-text:
-			return t
-		case <-d.done:
-			return ""
-		}
-	})
+	s, err := jobsocket.Serve(d.answerTo)
 	if err != nil {
 		d.say(head.Log{Level: head.Detail, At: d.elapsed(), Text: fmt.Sprintf("intrarun status cannot ask this job: %v", err)})
 		return func() {}
 	}
 	return func() { _ = s.Close() }
+}
+
+// answerTo returns the answer to a question, "" if the head has ended. Any goroutine may call it
+// but that of the head.
+func (d *driver) answerTo(question string) string {
+	if strings.HasPrefix(question, askGrow) {
+		return d.grow(question)
+	}
+	text := make(chan string, 1)
+	d.post(func() { text <- d.reply(question) })
+	select {
+	case t := <-text:
+		return t
+	case <-d.done:
+		return ""
+	}
 }
 
 // reply returns the answer to a question, "" for an unknown one.

@@ -2,8 +2,10 @@ package launch
 
 import (
 	"fmt"
+	"io"
 	"net"
 	"os"
+	"slices"
 
 	"github.com/intrahpc/intra/internal/agent/agentd"
 	"github.com/intrahpc/intra/internal/agent/agentwire"
@@ -23,6 +25,8 @@ type successor struct {
 	job    Job
 	state  *decision.State
 	came   map[string]*agentd.Incoming // by host
+	relay  *agentd.Incoming            // the intrarun that was started; nil if it has not connected
+	files  [output.Crashes]*os.File    // for output; nil before they are opened
 
 	// These events happened before this head was made, and the user has to learn of them.
 	news  int              // number of verdicts
@@ -35,31 +39,34 @@ func (s *successor) run() (code int) {
 		for _, a := range s.came {
 			a.Conn.Close()
 		}
+		if s.relay != nil {
+			s.relay.Conn.Close()
+		}
 	}()
 	if !s.gather() {
 		return ExitLost
 	}
-	files, errs := s.open()
-	console := output.NewConsole(files[output.Stdout], files[output.Stderr])
-	for kind, err := range errs {
-		if err != nil {
-			fmt.Fprintln(os.Stderr, "intrarun:", err)
-			console.Lose(output.Stream(kind), err)
-		}
+	console, by := s.console()
+	d := newDriver(&s.job, console, s.lead.Entered)
+	over := make(chan struct{})
+	defer close(over)
+	actions := ahead(s.lead.Actions, over, func(a arbiter.Action) { by.heed(a) })
+	if by != nil {
+		go by.serve(d)
 	}
-	w := s.follow(newDriver(&s.job, console, s.lead.Entered))
+	w := s.follow(d)
+	w.carrier = by
 	defer func() { w.folder.release(code) }()
 	if w.page != nil {
 		defer w.page.Close()
 	}
-	over := make(chan struct{})
 	go func() {
 		for _, a := range s.early {
 			w.take(a)
 		}
 		for {
 			select {
-			case a := <-s.lead.Actions:
+			case a := <-actions:
 				w.take(a)
 			case <-over:
 				return
@@ -68,24 +75,70 @@ func (s *successor) run() (code int) {
 	}()
 	w.loop(nil)
 	code = w.conclude()
-	w.dismiss(code)
-	if code != ExitHandedOver {
+	if told := w.dismiss(code); !told && code != ExitHandedOver {
 		w.warnf("exit code %d", code)
 	}
 	code = closed(console, code)
-	for _, f := range files {
-		if f != os.Stdout && f != os.Stderr {
+	for _, f := range s.files {
+		if f != nil && f != os.Stdout && f != os.Stderr {
 			_ = f.Close() // write errors were reported before
 		}
 	}
-	close(over)
 	return code
+}
+
+// ahead passes on actions, in order. It calls see for each of them at once, while the receiver may
+// be behind. It ends with over.
+func ahead(in <-chan arbiter.Action, over <-chan struct{}, see func(arbiter.Action)) <-chan arbiter.Action {
+	out := make(chan arbiter.Action)
+	go func() {
+		var queue []arbiter.Action
+		for {
+			var to chan<- arbiter.Action
+			var first arbiter.Action
+			if len(queue) > 0 {
+				to, first = out, queue[0]
+			}
+			select {
+			case a := <-in:
+				see(a)
+				queue = append(queue, a)
+			case to <- first:
+				queue = queue[1:]
+			case <-over:
+				return
+			}
+		}
+	}()
+	return out
+}
+
+// console returns the console of this head, and the carrier of its output, nil if this head writes
+// the output itself.
+func (s *successor) console() (*output.Console, *carrier) {
+	if s.relayed() {
+		by := newCarrier(s.relay.Conn)
+		return output.NewCarried(by, s.open), by
+	}
+	var failed []func(*output.Console)
+	w := s.open(func(kind output.Stream, err error) {
+		failed = append(failed, func(c *output.Console) { c.Lose(kind, err) })
+	})
+	console := output.NewConsole(w[output.Stdout], w[output.Stderr])
+	for _, lose := range failed {
+		lose(console)
+	}
+	return console, nil
 }
 
 // gather waits for the agents. If this agent must not become the head, it returns false.
 func (s *successor) gather() bool {
 	for {
 		for _, a := range s.lead.Arrived() {
+			if a.Host == "" {
+				s.relay = a
+				continue
+			}
 			s.came[a.Host] = a
 		}
 		if s.complete() {
@@ -108,8 +161,18 @@ func (s *successor) gather() bool {
 	}
 }
 
-// complete reports whether every host is connected or lost.
+// relayed reports whether the intrarun that was started has handed over and is not lost: it
+// writes the output.
+func (s *successor) relayed() bool {
+	_, lost := s.state.Lost[arbiter.Head]
+	return slices.Contains(s.state.Resigned, arbiter.Head) && !lost
+}
+
+// complete reports whether every host, and the intrarun that was started, is connected or lost.
 func (s *successor) complete() bool {
+	if s.relayed() && s.relay == nil {
+		return false
+	}
 	for i, h := range s.hosts() {
 		if !s.lost(i) && s.came[h.Name] == nil {
 			return false
@@ -137,22 +200,25 @@ func (s *successor) lost(i int) bool {
 	return lost
 }
 
-// open opens the files for output. It opens as many of them as it can.
-func (s *successor) open() (files [output.Crashes]*os.File, errs [output.Crashes]error) {
-	files = [...]*os.File{os.Stdout, os.Stderr}
-	name := s.lead.Info.Output
-	if name == "" {
-		return files, errs
-	}
-	for kind, end := range [...]string{".out", ".err"} {
-		f, err := os.OpenFile(name+end, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
-		if err != nil {
-			errs[kind] = fmt.Errorf("open the file for output: %w", err)
-			continue
+// open opens the files for output, and calls lose for those that it cannot open.
+func (s *successor) open(lose func(output.Stream, error)) (w [output.Crashes]io.Writer) {
+	s.files = [...]*os.File{os.Stdout, os.Stderr}
+	if name := s.lead.Info.Output; name != "" {
+		for kind, end := range [...]string{".out", ".err"} {
+			f, err := os.OpenFile(name+end, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+			if err != nil {
+				err = fmt.Errorf("open the file for output: %w", err)
+				fmt.Fprintln(os.Stderr, "intrarun:", err)
+				lose(output.Stream(kind), err)
+				continue
+			}
+			s.files[kind] = f
 		}
-		files[kind] = f
 	}
-	return files, errs
+	for kind, f := range s.files {
+		w[kind] = f
+	}
+	return w
 }
 
 // follow creates the head that continues the job.
@@ -181,9 +247,18 @@ func (s *successor) follow(d *driver) *hosts {
 	w.replicate()
 	hc := s.job.head(s.job.nodes(remotes[:len(s.job.Placement.Hosts)]))
 	hc.Self, hc.Home, hc.FirstHost, hc.Doubtful, hc.Replicated = s.lead.Self, s.lead.Self, s.lead.Roster[0].Host, w.doubtful, true
+	for _, h := range s.state.Hosts {
+		if at, _, _ := net.SplitHostPort(h.Beats); at == s.hosts()[s.lead.Self-agentd.FirstAgent].Addr { // enter made Beats with JoinHostPort
+			hc.Beside = append(hc.Beside, h.Node)
+		}
+	}
 	hc.Setup.Trace = false
-	for _, r := range d.outputs.ranks {
-		r.Lost()
+	for rank, r := range d.outputs.ranks {
+		if s.relay != nil && rank < len(s.relay.Resync.Written) {
+			r.Skip(s.relay.Resync.Written[rank])
+		} else {
+			r.Lost()
+		}
 	}
 	var acts []head.Action
 	d.head, acts = head.Restore(hc, head.Succession{State: s.state, News: s.news, Agents: agents, Term: s.lead.Term, Joined: s.lead.Began.Sub(d.began)}, d.now())
@@ -199,10 +274,10 @@ func (s *successor) follow(d *driver) *hosts {
 
 // announce reports the host of the new head.
 func (s *successor) announce(d *driver) {
-	from, why := s.lead.Roster[0].Host, ""
+	from, why := s.lead.Host(s.lead.Before), ""
 	if id := s.lead.After; id != 0 {
 		from, why = s.lead.Host(id), ", which has handed over"
-	} else if loss, lost := s.state.Lost[arbiter.Head]; lost {
+	} else if loss, lost := s.state.Lost[s.lead.Before]; lost {
 		why = fmt.Sprintf(": it has not been heard from (%s)", d.head.Sightings(loss.Testimonies))
 	}
 	d.warnf("%s is the new head, in place of the one on %s%s", s.lead.Host(s.lead.Self), from, why)

@@ -123,19 +123,22 @@ func TestSuccessorContinuesTheOutput(t *testing.T) {
 func TestSuccessorWithoutAFolder(t *testing.T) {
 	s := inherit(t)
 	s.lead.Info.Output = filepath.Join(t.TempDir(), "gone", "intrarun-1")
-	files, errs := s.open()
-	require.Equal(t, [...]*os.File{os.Stdout, os.Stderr}, files)
+	var errs [output.Crashes]error
+	open := func() { s.open(func(kind output.Stream, err error) { errs[kind] = err }) }
+	open()
+	require.Equal(t, [...]*os.File{os.Stdout, os.Stderr}, s.files)
 	for kind, err := range errs {
 		require.ErrorContains(t, err, "open the file for output")
 		s.out.console.Lose(output.Stream(kind), err)
 		require.ErrorIs(t, s.out.console.Lost(), errs[output.Stdout])
 	}
 	s.lead.Info.Output = filepath.Join(t.TempDir(), "intrarun-1")
-	files, errs = s.open()
+	errs = [output.Crashes]error{}
+	open()
 	for kind, end := range []string{".out", ".err"} {
 		require.NoError(t, errs[kind])
-		require.Equal(t, s.lead.Info.Output+end, files[kind].Name())
-		require.NoError(t, files[kind].Close())
+		require.Equal(t, s.lead.Info.Output+end, s.files[kind].Name())
+		require.NoError(t, s.files[kind].Close())
 	}
 }
 

@@ -219,8 +219,8 @@ func takingOver(t *testing.T) (l *takeoverListener, join func(host string, term 
 	info := &TakeoverInfo{Hosts: []job.Host{{Name: "a"}, {Name: "b"}, {Name: "c"}}, Addresses: map[arbiter.ID]string{3: l.listener.Addr().String()}}
 	return l, func(host string, term uint64) *agentwire.Conn {
 		n := newTestNode(t, &spawn.Bootstrap{Secret: b.Secret, Name: host}, nil)
-		n.Takeover = info
-		c, err := n.dial(3, make(chan struct{}))
+		n.heads.Takeover = info
+		c, err := n.heads.dial(3, make(chan struct{}))
 		require.NoError(t, err)
 		m := agentwire.NewConn(c)
 		t.Cleanup(m.Close)
@@ -270,8 +270,8 @@ func TestNewHeadAdmitsAgents(t *testing.T) {
 func TestStrangersAreNotAdmitted(t *testing.T) {
 	l, join := takingOver(t)
 	n := newTestNode(t, &spawn.Bootstrap{Secret: job.NewSecret(), Name: "a"}, nil)
-	n.Takeover = &TakeoverInfo{Hosts: []job.Host{{Name: "a"}, {Name: "b"}}, Addresses: map[arbiter.ID]string{3: l.listener.Addr().String()}}
-	_, err := n.dial(3, make(chan struct{}))
+	n.heads.Takeover = &TakeoverInfo{Hosts: []job.Host{{Name: "a"}, {Name: "b"}}, Addresses: map[arbiter.ID]string{3: l.listener.Addr().String()}}
+	_, err := n.heads.dial(3, make(chan struct{}))
 	require.Error(t, err)
 	require.Empty(t, l.admit(1))
 	join("joined", 1)
@@ -360,7 +360,7 @@ func TestNewHeadReceivesEverything(t *testing.T) {
 	here, there := net.Pipe()
 	head := agentwire.NewConn(there)
 	defer head.Close()
-	s.node.term = 2
+	s.node = &node{heads: &Pursuit{term: 2}}
 	go s.attach(here, 2)
 	f, err := head.Read()
 	require.NoError(t, err)

@@ -28,9 +28,10 @@ type takeoverListener struct {
 	wake     chan struct{} // receives when there may be more incoming agents
 }
 
-// Incoming is an agent that has connected to this one as its head.
+// Incoming is an agent, or the intrarun that was started, that has connected to this agent as its
+// head.
 type Incoming struct {
-	Host   string
+	Host   string // "" if it is that intrarun
 	Conn   *agentwire.Conn
 	Resync Resync
 }
@@ -102,12 +103,15 @@ func (l *takeoverListener) serve() error {
 	if err != nil {
 		return err
 	}
-	isAgent := func(peer string) bool { _, ok := agentwire.AgentHost(peer); return ok }
-	go secure.Serve(context.Background(), l.listener, isAgent, func(c net.Conn, peer string) {
+	follows := func(peer string) bool { _, ok := agentwire.AgentHost(peer); return ok || peer == agentwire.RelayName }
+	go secure.Serve(context.Background(), l.listener, follows, func(c net.Conn, peer string) {
 		m := agentwire.NewConn(c)
 		c.SetDeadline(time.Now().Add(resyncTime))
 		f, err := m.Read()
-		host, _ := agentwire.AgentHost(peer)
+		host, agent := agentwire.AgentHost(peer)
+		if !agent {
+			host = ""
+		}
 		a := &Incoming{Host: host, Conn: m}
 		if err != nil || f.Kind != agentwire.KindResync || f.Decode(&a.Resync) != nil {
 			m.Close()

@@ -74,11 +74,10 @@ type node struct {
 
 	until atomic.Int64 // the end of the lease, as a time.Duration; only renew writes it
 
-	mu      sync.Mutex
-	leader  arbiter.ID
-	term    uint64
-	changed chan struct{} // closed and replaced when the leader changes
-	lead    *Lead         // this agent as the head; nil: the agent is not elected
+	heads *Pursuit
+
+	mu   sync.Mutex
+	lead *Lead // this agent as the head; nil: the agent is not elected
 }
 
 // newNode returns a node that is reachable, but has not entered.
@@ -98,9 +97,11 @@ func newNode(s *spawn.Bootstrap, w *watchdog.Watchdog, head func(*Lead) int) (*n
 		listener.close()
 		return nil, err
 	}
-	return &node{bootstrap: s, watchdog: w, sock: sock, listener: listener, word: word, head: head, evicted: make(chan error, 1),
-		leased: make(chan struct{}), renewed: make(chan struct{}, 1), over: make(chan struct{}), quit: make(chan struct{}),
-		leader: arbiter.Head, changed: make(chan struct{})}, nil
+	n := &node{bootstrap: s, watchdog: w, sock: sock, listener: listener, word: word, head: head, evicted: make(chan error, 1),
+		leased: make(chan struct{}), renewed: make(chan struct{}, 1), over: make(chan struct{}), quit: make(chan struct{})}
+	n.heads = &Pursuit{Name: agentwire.AgentName(s.Name), Secret: s.Secret, TLS: s.TLS, Leased: n.end, Over: n.over}
+	n.heads.Start()
+	return n, nil
 }
 
 // enter joins the arbiter. The node calls drop when there is another head.
@@ -109,6 +110,7 @@ func (n *node) enter(at NodeConfig, drop func()) error {
 		return agentwire.ErrFrame
 	}
 	n.NodeConfig, n.drop, n.entered = at, drop, time.Now()
+	n.heads.Takeover, n.heads.Roster = at.Takeover, at.Roster
 	if at.Takeover != nil {
 		if err := n.listener.serve(); err != nil {
 			return err

@@ -32,7 +32,9 @@ func (s *server) attach(conn net.Conn, term uint64) {
 		repeat(m, at, lease.Now())
 	}
 	s.mu.Unlock()
-	if !s.node.follows(term) { // the head has changed meanwhile
+	select {
+	case <-s.node.heads.Succeeded(term): // the head has changed meanwhile
 		m.Close()
+	default:
 	}
 }

@@ -98,7 +98,7 @@ func (s *server) obey() error {
 		if err == nil || !s.keeps || errors.Is(err, agentwire.ErrFrame) {
 			return err
 		}
-		conn, term, err := s.node.nextHead(s.term, err)
+		conn, term, err := s.node.heads.Next(s.term, err)
 		if err != nil {
 			return err
 		}

@@ -77,7 +77,7 @@ func TestOutputResumesOncePerGeneration(t *testing.T) {
 
 	here, there := net.Pipe()
 	defer there.Close()
-	s.node = &node{term: 2}
+	s.node = &node{heads: &Pursuit{term: 2}}
 	go s.attach(here, 2)
 	f, err := agentwire.NewConn(there).Read()
 	require.NoError(t, err)

@@ -66,10 +66,12 @@ func (i *TakeoverInfo) host(id arbiter.ID, roster []arbiter.Peer) string {
 }
 
 // Resync is the report that an agent sends to a head that takes over. After it, the agent
-// repeats the messages that it sent to the lost head.
+// repeats the messages that it sent to the lost head. The intrarun that was started sends one,
+// too, if it has handed over.
 type Resync struct {
-	Term      uint64          `json:"term"` // the term in which the agent considers the receiver the head
-	Processes []ProcessResync `json:"processes"`
+	Term      uint64              `json:"term"` // the term in which the agent considers the receiver the head
+	Processes []ProcessResync     `json:"processes"`
+	Written   [][2]output.Written `json:"written,omitempty"` // by rank: up to where that intrarun has written each stream
 }
 
 // ProcessResync is the part of a Resync about one process. Its repeated output begins at From,

@@ -14,6 +14,9 @@ import (
 // HeadName is the name of the first head in the handshake of connections.
 const HeadName = "head"
 
+// RelayName is the name of the intrarun that was started, once its head has handed over.
+const RelayName = "relay"
+
 // AgentName returns the name of the agent of a host.
 func AgentName(host string) string { return agentPrefix + host }
 

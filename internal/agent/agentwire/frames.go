@@ -10,7 +10,10 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Kind is the kind of a frame. H: from head to agent, A: from agent to head.
+// Kind is the kind of a frame. H: from head to agent, A: from agent to head. The intrarun that
+// was started is like an agent without processes, once its head has handed over: it sends
+// KindResync, KindSignal for a signal that it has received, and KindLeave when it ends before the
+// job.
 type Kind byte
 
 // The kinds, with the content of the body, which is JSON, except for bytes and text.
@@ -44,6 +47,10 @@ const (
 	KindPlay                    // H the agent, which has reconnected to this head, sends all output of the process that the head lacks
 	KindJoin                    // A job.Host: this host is to join the running job; the first frame
 	KindRefused                 // H text: why it cannot
+	KindCarry                   // H output that the intrarun that was started writes for this head
+	KindCarried                 // A the next piece is written
+	KindAsk                     // A text: a question about the job; the incarnation is its number
+	KindAnswer                  // H text: the answer to the question of that number
 )
 
 // Name identifies a process of an agent: the ID that it was started with, and its
@@ -84,7 +91,7 @@ func readFrame(r io.Reader) (f Frame, err error) {
 	}
 	n, rank, replica := binary.BigEndian.Uint32(h[:]), binary.BigEndian.Uint32(h[5:]), binary.BigEndian.Uint32(h[9:])
 	f.Kind = Kind(h[4])
-	if n > maxFrame || f.Kind < KindPlan || f.Kind > KindRefused || rank>>31 != 0 || replica>>31 != 0 {
+	if n > maxFrame || f.Kind < KindPlan || f.Kind > KindAnswer || rank>>31 != 0 || replica>>31 != 0 {
 		return f, ErrFrame
 	}
 	f.Of = Name{job.Process{Rank: int(rank), Replica: int(replica)}, binary.BigEndian.Uint32(h[13:])}

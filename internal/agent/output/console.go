@@ -10,7 +10,9 @@ import (
 // Console writes to the user: the program's output, the head's own lines and the progress
 // line. None of them interrupts another.
 type Console struct {
-	mu       sync.Mutex // one lock: the progress line may share a terminal with both
+	mu       sync.Mutex          // one lock: the progress line may share a terminal with both
+	carrier  Carrier             // carries everything to another process; nil: it is written here
+	here     func() [2]io.Writer // opens the streams once the carrier has ended
 	w        [2]io.Writer
 	open     [2]bool // the last line written there is not complete yet
 	failed   [2]bool // a write has failed: the job continues without this stream
@@ -41,18 +43,54 @@ func NewConsole(out, err io.Writer) *Console {
 	return c
 }
 
-// emit writes output of the program. It blocks while the reader of the output blocks. Output
-// that does not continue a line begins on a new one.
-func (c *Console) emit(kind Stream, b []byte, continues bool) {
+// NewCarried returns a console whose output a carrier carries. Once the carrier has ended, the
+// console calls here, with a function that records the loss of a stream, and writes to the
+// streams that it returns.
+func NewCarried(by Carrier, here func(lose func(Stream, error)) [2]io.Writer) *Console {
+	c := NewConsole(nil, nil)
+	c.carrier, c.here = by, func() [2]io.Writer { return here(c.lose) }
+	return c
+}
+
+// Emit writes output. It blocks while the reader of the output blocks. Output that does not
+// continue a line begins on a new one. It returns false if this process must write nothing any
+// more.
+func (c *Console) Emit(p Piece) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.clear()
-	if c.open[kind] && !continues {
-		c.write(kind, []byte{'\n'})
+	if c.carrier != nil {
+		rest, fate := c.carry(p)
+		if fate != Returned {
+			return fate == Carried
+		}
+		c.carrier, c.w, p = nil, c.here(), rest
 	}
-	c.write(kind, b)
-	c.open[kind] = b[len(b)-1] != '\n'
+	if len(p.Text) == 0 {
+		return true
+	}
+	c.clear()
+	if c.open[p.Stream] && !p.Continues {
+		c.write(p.Stream, []byte{'\n'})
+	}
+	c.write(p.Stream, p.Text)
+	c.open[p.Stream] = p.Text[len(p.Text)-1] != '\n'
+	return true
 }
+
+// carry passes a piece to the carrier in parts. If the carrier returns one, rest begins with it.
+// The caller holds mu.
+func (c *Console) carry(p Piece) (rest Piece, fate Fate) {
+	for {
+		part, rest := p.split(maxCarried)
+		if fate := c.carrier.Carry(part); fate != Carried || len(rest.Text) == 0 {
+			return p, fate
+		}
+		p = rest
+	}
+}
+
+// maxCarried bounds the text of a piece that is carried, in bytes.
+const maxCarried = 256 << 10
 
 // write discards everything after the first failed write to a stream. The job continues, and
 // the output that was written has no gaps.
@@ -107,7 +145,7 @@ func (c *Console) writeNotes() {
 				close(n.written)
 				continue
 			}
-			c.emit(Stderr, n.text, false)
+			c.Emit(Piece{Stream: Stderr, Rank: -1, Text: n.text})
 		}
 	}
 }

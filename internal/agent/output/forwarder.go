@@ -36,6 +36,7 @@ type forwarder struct {
 	cut     int // number of bytes of line number emitted that are already written; above 0 only for a very long line
 	timer   *time.Timer
 	adrift  bool   // emitted and cut are unknown: the earlier head may have written more
+	stopped bool   // nothing more is written: another head continues the stream
 	rewound uint32 // generation of the last rewind
 	printed printed
 }
@@ -55,14 +56,14 @@ func (f *forwarder) write(replica int, b []byte) {
 	defer f.mu.Unlock()
 	l := f.sources[replica]
 	f.take(l, b)
-	for l.full() && !l.dead && !l.last && !l.frozen {
+	for l.full() && !l.dead && !l.last && !l.frozen && !f.stopped {
 		f.room.Wait()
 	}
 }
 
 // take adds output of a replica. The caller holds mu.
 func (f *forwarder) take(l *lines, b []byte) {
-	if len(b) > 0 && !l.dead && !(l.frozen && l.full()) {
+	if len(b) > 0 && !l.dead && !f.stopped && !(l.frozen && l.full()) {
 		l.add(b)
 		if f.kind == Stderr {
 			l.mark(time.Now())
@@ -115,6 +116,7 @@ func (f *forwarder) rewind(generation uint32, from Written) {
 	if from.before(Written{Lines: f.emitted, Cut: f.cut}) {
 		f.emitted, f.cut = from.Lines, from.Cut
 		f.startOver()
+		f.stopped = f.stopped || !f.console.Emit(Piece{Stream: f.kind, Rank: f.rank, From: from}) // a later head must not skip that output
 	}
 }
 
@@ -140,7 +142,7 @@ func (f *forwarder) speaker() *lines {
 // flush emits all lines that can be emitted now. The caller holds mu.
 func (f *forwarder) flush() {
 	l := f.speaker()
-	if l == nil {
+	if l == nil || f.stopped {
 		return
 	}
 	if f.settle(l) {
@@ -175,18 +177,16 @@ func (f *forwarder) settle(l *lines) bool {
 // put emits the first n bytes of l, which contain the given number of line ends,
 // and drops them.
 func (f *forwarder) put(l *lines, n, ends int) {
-	if n == 0 {
+	if n == 0 || f.stopped {
 		return
 	}
-	f.console.emit(f.kind, l.buf[:n], f.cut > 0)
+	p := Piece{Stream: f.kind, Rank: f.rank, From: Written{Stream: f.kind, Lines: f.emitted, Cut: f.cut}, Continues: f.cut > 0, Text: l.buf[:n]}
+	if f.stopped = !f.console.Emit(p); f.stopped {
+		return
+	}
 	f.remember(l, l.buf[:n])
-	f.emitted += ends
-	if ends > 0 {
-		f.cut = 0
-	}
-	if l.buf[n-1] != '\n' {
-		f.cut += n
-	}
+	end := p.End()
+	f.emitted, f.cut = end.Lines, end.Cut
 	l.drop(n, ends)
 	l.off = f.cut
 }
@@ -288,6 +288,15 @@ func common(a, b []byte) int {
 		}
 	}
 	return n
+}
+
+// stop ends the writing, and returns the position of the stream.
+func (f *forwarder) stop(s Stream) Written {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.stopped = true
+	f.room.Broadcast()
+	return Written{Stream: s, Lines: f.emitted, Cut: f.cut}
 }
 
 // written returns the position of a stream: the number of lines emitted, and of bytes of the

@@ -232,7 +232,7 @@ func TestProgressLineGivesWay(t *testing.T) {
 	c.SetProgress("1 s", 80)
 	c.SetProgress("1 s", 80)
 	c.SetProgress("2 s is too long", 4)
-	c.emit(Stdout, []byte("x\n"), false)
+	c.Emit(Piece{Text: []byte("x\n")})
 	c.Notef("note")
 	c.Close()
 	require.Equal(t, "\r1 s\x1b[K\r2 s\x1b[K\r\x1b[Kx\nnote\n", s.String())

@@ -38,8 +38,8 @@ func TestLostOutput(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := new(screen)
 			console := NewConsole(broken{c.err}, s)
-			console.emit(Stdout, []byte("a\n"), false)
-			console.emit(Stdout, []byte("b\n"), false)
+			console.Emit(Piece{Text: []byte("a\n")})
+			console.Emit(Piece{Text: []byte("b\n")})
 			console.Flush()
 			want := ""
 			if c.lost {
@@ -75,7 +75,7 @@ func TestFirstLoss(t *testing.T) {
 	console.Notef("a line")
 	console.Flush()
 	require.Equal(t, first, console.Lost())
-	console.emit(Stdout, []byte("a\n"), false)
+	console.Emit(Piece{Text: []byte("a\n")})
 	console.Lose(Stdout, second)
 	require.Equal(t, first, console.Lost())
 	console.Close()

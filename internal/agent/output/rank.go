@@ -52,6 +52,15 @@ func (r *Rank) Written() (w [2]Written) {
 	return w
 }
 
+// Stop ends the writing of the rank's output, and returns the position up to which each stream
+// has been written. It blocks while a write does.
+func (r *Rank) Stop() (w [2]Written) {
+	for s, f := range r.streams {
+		w[s] = f.stop(Stream(s))
+	}
+	return w
+}
+
 // hold makes p the process that writes as a replica. It reports whether another process did
 // before.
 func (r *Rank) hold(replica int, p *Process) (taken bool) {

@@ -28,6 +28,7 @@ var binaries jobtest.Binaries
 func TestMain(m *testing.M) {
 	steps.Main()
 	workerMain()
+	printerMain()
 	os.Exit(binaries.Main(m))
 }
 

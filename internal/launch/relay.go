@@ -1,0 +1,276 @@
+package launch
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/intrahpc/intra/internal/agent/agentd"
+	"github.com/intrahpc/intra/internal/agent/agentwire"
+	"github.com/intrahpc/intra/internal/agent/jobsocket"
+	"github.com/intrahpc/intra/internal/agent/output"
+)
+
+// relay is the intrarun that was started, once its head has handed over. It stays a node of the
+// arbiter, which reports the present head to it, and which declares it lost like any other node.
+// It writes the output of the job for that head, passes on signals and questions, and ends with
+// the exit code of the job. Each head after the first one waits for it like for an agent, until
+// it is lost: only the relay knows what it has written.
+//
+// If it ends before the job, each head from then on writes the output itself. A relay that has the
+// time tells the head, and no line is lost or comes twice. Otherwise that holds for all pieces that
+// it has confirmed.
+type relay struct {
+	console *output.Console
+	heads   *agentd.Pursuit
+	over    chan struct{} // closed when the relay ends
+
+	writing sync.Mutex // held while a piece is written and confirmed
+	written [][2]output.Written
+	left    bool // it writes nothing any more
+
+	mu      sync.Mutex
+	conn    *agentwire.Conn // nil while there is no head
+	signal  syscall.Signal  // ends the job; 0: none
+	asked   uint32          // number of questions
+	answers map[uint32]chan string
+}
+
+// follow serves one head after another, and returns the exit code of the job. If the relay loses
+// the last head, it returns an error.
+func (r *relay) follow() (code int, err error) {
+	for term := uint64(0); ; {
+		var c net.Conn
+		if c, term, err = r.heads.Next(term, err); err != nil {
+			return 0, err
+		}
+		if code, err = r.serve(c, term); err == nil {
+			return code, nil
+		}
+	}
+}
+
+// serve carries out what the head of a term requests. It returns the exit code of the job, or why
+// the connection has ended.
+func (r *relay) serve(c net.Conn, term uint64) (code int, err error) {
+	m := agentwire.NewConn(c)
+	defer m.Close()
+	r.writing.Lock()
+	m.SendJSON(agentwire.KindResync, agentwire.Name{}, agentd.Resync{Term: term, Written: r.written})
+	r.writing.Unlock()
+	r.attach(m)
+	defer r.attach(nil)
+	m.ReadAhead() // a write may wait for the reader of the output
+	done := make(chan struct{})
+	defer close(done)
+	go func() {
+		select {
+		case <-r.heads.Succeeded(term):
+			m.Close()
+		case <-done:
+		}
+	}()
+	for {
+		f, err := m.Read()
+		if err != nil {
+			return 0, fmt.Errorf("lost the connection to the head: %w", err)
+		}
+		switch f.Kind {
+		case agentwire.KindCarry:
+			err = r.write(m, &f)
+		case agentwire.KindAnswer:
+			r.answered(f.Of.Incarnation, string(f.Body))
+		case agentwire.KindBye:
+			if err := f.Decode(&code); err != nil {
+				return 0, err
+			}
+			m.Send(agentwire.KindBye, agentwire.Name{}, nil)
+			m.SetDeadline(time.Now().Add(byeTime))
+			m.Finish()
+			return code, nil
+		default:
+			err = agentwire.ErrFrame
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+}
+
+// attach makes a connection that to the present head, and repeats the signal that ends the job.
+func (r *relay) attach(m *agentwire.Conn) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.conn = m; m != nil && r.signal != 0 {
+		m.SendJSON(agentwire.KindSignal, agentwire.Name{}, r.signal)
+	}
+	for i, to := range r.answers { // a question that the head before may not have answered
+		close(to)
+		delete(r.answers, i)
+	}
+}
+
+// write writes a piece and confirms it.
+func (r *relay) write(m *agentwire.Conn, f *agentwire.Frame) error {
+	p, err := decodePiece(f)
+	if err != nil {
+		return err
+	}
+	r.writing.Lock()
+	defer r.writing.Unlock()
+	switch {
+	case r.left: // the head writes it once it knows
+		return nil
+	case p.Rank >= len(r.written):
+		return agentwire.ErrFrame
+	}
+	r.console.Emit(p)
+	if p.Rank >= 0 {
+		r.written[p.Rank][p.Stream] = p.End()
+	}
+	m.Send(agentwire.KindCarried, agentwire.Name{}, nil)
+	return nil
+}
+
+// interrupt makes the present head, or the next one, end the job.
+func (r *relay) interrupt(s syscall.Signal) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.signal = s
+	if r.conn != nil {
+		r.conn.SendJSON(agentwire.KindSignal, agentwire.Name{}, s)
+	}
+}
+
+// ask passes a question about the job to the present head, and returns its answer, "" if there is
+// none.
+func (r *relay) ask(question string) string {
+	answer := make(chan string, 1)
+	r.mu.Lock()
+	if r.conn == nil {
+		r.mu.Unlock()
+		return ""
+	}
+	r.asked++
+	r.answers[r.asked] = answer
+	r.conn.Send(agentwire.KindAsk, agentwire.Name{Incarnation: r.asked}, []byte(question))
+	r.mu.Unlock()
+	select {
+	case text := <-answer:
+		return text
+	case <-time.After(jobsocket.AskTime):
+	case <-r.over:
+	}
+	return ""
+}
+
+func (r *relay) answered(number uint32, text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if to := r.answers[number]; to != nil {
+		to <- text
+		delete(r.answers, number)
+	}
+}
+
+// leave ends the relay before the job. It waits for a piece that is being written, but not long:
+// the reader of the output may block.
+func (r *relay) leave() {
+	for end := time.Now().Add(byeTime); !r.writing.TryLock(); time.Sleep(leaveEvery) {
+		if time.Now().After(end) {
+			return
+		}
+	}
+	r.left = true
+	r.writing.Unlock()
+	r.mu.Lock()
+	m := r.conn
+	r.mu.Unlock()
+	if m != nil {
+		m.Send(agentwire.KindLeave, agentwire.Name{}, nil)
+		m.SetDeadline(time.Now().Add(byeTime))
+		m.Finish()
+	}
+}
+
+// leaveEvery is the pause between two attempts to leave.
+const leaveEvery = 5 * time.Millisecond
+
+// relay stays until the job is over, after the head of this process has handed over. It returns
+// the exit code of the job, or ExitHandedOver if this process has to end before the job.
+func (w *hosts) relay(ctx context.Context, c *Config) (code int) {
+	r := &relay{console: w.console, heads: w.heads, over: w.over, written: w.written, signal: w.head.Interrupted(), answers: make(map[uint32]chan string)}
+	defer close(w.over)
+	if s, err := jobsocket.Serve(r.ask); err == nil { // otherwise the job does not answer here, as before
+		defer s.Close()
+	}
+	type end struct {
+		code int
+		err  error
+	}
+	ended := make(chan end, 1)
+	go func() {
+		code, err := r.follow()
+		ended <- end{code, err}
+	}()
+	at, noticed := w.head.Notice()
+	grace := w.grace(c, at, noticed)
+	done := ctx.Done()
+	if w.head.Summary().HasJoined {
+		w.warnf("this intrarun stays for the output, the signals and the exit code of the job")
+	}
+	for {
+		var s os.Signal
+		select {
+		case e := <-ended:
+			if e.err == nil {
+				return e.code
+			}
+			return w.leaveRelay(r, e.err.Error())
+		case <-grace:
+			return w.leaveRelay(r, fmt.Sprintf("the time of -grace %v is over", c.Grace))
+		case why := <-w.fenced:
+			return w.leaveRelay(r, why)
+		case s = <-c.Signals:
+		case s = <-w.late:
+		case <-done:
+			done, s = nil, terminate
+		}
+		switch {
+		case c.Drain && !noticed && s == terminate && r.signal == 0:
+			noticed = true
+			grace = w.grace(c, w.now(), true)
+			w.warnf("SIGTERM: this host is to leave, and another one is the head already; a second signal ends the job")
+		case r.signal == 0:
+			w.warnf("%v: the job ends", s)
+			r.interrupt(s.(syscall.Signal))
+		default:
+			r.interrupt(s.(syscall.Signal))
+			return w.leaveRelay(r, "a further signal")
+		}
+	}
+}
+
+// grace returns a channel that receives when the time for this host to leave is over, if it is
+// bounded. at is when the notice came.
+func (w *hosts) grace(c *Config, at time.Duration, noticed bool) <-chan time.Time {
+	if !noticed || c.Grace == 0 {
+		return nil
+	}
+	return time.After(at + c.Grace - w.now())
+}
+
+// leaveRelay ends the relay before the job, for a reason.
+func (w *hosts) leaveRelay(r *relay, why string) int {
+	r.leave()
+	more := ""
+	if w.info.Output != "" {
+		more = fmt.Sprintf(", and its output continues on the host of its head, in %s.out and .err", w.info.Output)
+	}
+	w.warnf("this intrarun ends before the job (%s): exit code %d; the job goes on%s", why, ExitHandedOver, more)
+	return ExitHandedOver
+}

@@ -1,0 +1,207 @@
+//go:build system
+
+package hosts
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra"
+	"github.com/intrahpc/intra/comm"
+	"github.com/intrahpc/intra/internal/testkit/jobtest"
+	"github.com/intrahpc/intra/internal/testkit/netns"
+)
+
+// asPrinter is the first argument of a program that prints a number of lines on each rank, with a
+// safe point before each.
+const asPrinter = "printer:"
+
+func printerMain() {
+	if len(os.Args) > 2 && os.Args[1] == asPrinter {
+		intra.Main(func(p *intra.Process) error {
+			n, err := strconv.Atoi(os.Args[2])
+			if err != nil {
+				return err
+			}
+			line := 0
+			intra.Protect(p, "line", &line)
+			for ; line < n; line++ {
+				if err := p.SafePoint(); err != nil {
+					return err
+				}
+				if _, err := comm.AllreduceValue(p.World(), line, comm.Max); err != nil {
+					return err
+				}
+				fmt.Printf("rank %d line %d\n", p.Rank(), line)
+				time.Sleep(2 * time.Millisecond)
+			}
+			return nil
+		})
+	}
+}
+
+// startPrinter starts a job of 3 ranks on 4 hosts, whose intrarun is on the first one. It waits
+// until the processes can move.
+func startPrinter(c *cluster, n int, flags string) *headless {
+	spec := c.spec(c.list(2, 0, 1, 2, 3), "-n 3 -r 2 -replace -backup 20 -drain -v "+flags, os.Args[0], asPrinter, strconv.Itoa(n))
+	spec.Dir = c.t.TempDir()
+	h := &headless{run{jobtest.Start(c.t, spec), c.t}, spec.Dir}
+	c.t.Cleanup(func() {
+		if c.t.Failed() {
+			c.t.Logf("intrarun said:\n%s\nits successors:\n%s", h.Stderr(), h.left(".err"))
+		}
+	})
+	h.await("the first backup is complete")
+	return h
+}
+
+// handOver makes the host of intrarun leave, and returns the host of the next head.
+func (h *headless) handOver(c *cluster) (host int) {
+	h.t.Helper()
+	require.NoError(h.t, syscall.Kill(h.PID(), syscall.SIGTERM))
+	return h.next(c, 1)
+}
+
+// newHead matches what a new head prints.
+var newHead = regexp.MustCompile(`intrarun: (\S+) is the new head`)
+
+// next waits until n heads have followed the first one, and returns the host of the last of them.
+func (h *headless) next(c *cluster, n int) (host int) {
+	h.t.Helper()
+	var heads [][]string
+	require.Eventually(h.t, func() bool {
+		heads = newHead.FindAllStringSubmatch(h.Stderr()+h.left(".err"), -1)
+		select {
+		case <-h.Ended():
+			return true
+		default:
+			return len(heads) >= n
+		}
+	}, jobtest.Deadline, time.Millisecond)
+	require.GreaterOrEqual(h.t, len(heads), n, "intrarun has ended before there is a new head")
+	return slices.IndexFunc(c.Hosts, func(x *netns.Host) bool { return x.Name == heads[len(heads)-1][1] })
+}
+
+// requirePrinted requires that each rank has printed its n lines in order. Up to twice lines of
+// each rank may come again later.
+func requirePrinted(t *testing.T, n, twice int, text string) {
+	t.Helper()
+	next, again := make(map[int]int), make(map[int]int)
+	for line := range strings.Lines(text) {
+		var rank, i int
+		_, err := fmt.Sscanf(line, "rank %d line %d\n", &rank, &i)
+		require.NoError(t, err, line)
+		if i < next[rank] {
+			again[rank]++
+			require.LessOrEqual(t, again[rank], twice, "rank %d line %d comes twice", rank, i)
+			next[rank] = i
+		}
+		require.Equal(t, next[rank], i, "the next line of rank %d", rank)
+		next[rank]++
+	}
+	require.Equal(t, map[int]int{0: n, 1: n, 2: n}, next)
+}
+
+// An intrarun that has handed over writes the output of the job to its end, each line once and in
+// order, and ends with the exit code of the job: also if the next head hands over or is lost.
+func TestIntrarunStaysForTheOutput(t *testing.T) {
+	for _, s := range jobtest.Some([]struct {
+		name string
+		then func(c *cluster, h *headless, head int)
+	}{
+		{"the next head stays", func(*cluster, *headless, int) {}},
+		{"the next head hands over", func(c *cluster, h *headless, head int) {
+			require.NoError(h.t, syscall.Kill(c.agent(head), syscall.SIGTERM))
+			h.next(c, 2)
+		}},
+		{"the next head is lost", func(c *cluster, h *headless, head int) {
+			require.NoError(h.t, c.Hosts[head].Kill())
+			h.next(c, 2)
+		}},
+	}, 0, 2) {
+		t.Run(s.name, func(t *testing.T) {
+			const n = 800
+			c := newCluster(t, 4)
+			h := startPrinter(c, n, "")
+			s.then(c, h, h.handOver(c))
+			r, out, errs := h.wait()
+			require.Zero(t, r.Code, r.Stderr)
+			require.Empty(t, out+errs)
+			requirePrinted(t, n, 0, r.Stdout)
+			all, err := filepath.Glob(filepath.Join(h.dir, "intrarun-*"))
+			require.NoError(t, err)
+			require.Empty(t, all)
+			c.requireEmpty()
+		})
+	}
+}
+
+// A signal to an intrarun that has handed over ends the job, with its exit code.
+func TestSignalEndsAJobThatWasHandedOver(t *testing.T) {
+	for _, s := range jobtest.Some([]struct {
+		name   string
+		signal syscall.Signal
+		lose   bool // the next head is lost at that moment
+		code   int
+	}{
+		{"SIGINT", syscall.SIGINT, false, 130},
+		{"a second SIGTERM", syscall.SIGTERM, false, 143},
+		{"SIGINT while the next head is lost", syscall.SIGINT, true, 130},
+	}, 1) {
+		t.Run(s.name, func(t *testing.T) {
+			c := newCluster(t, 4)
+			h := startPrinter(c, 1<<20, "")
+			head := h.handOver(c)
+			if s.lose {
+				require.NoError(t, c.Hosts[head].Kill())
+			}
+			require.NoError(t, syscall.Kill(h.PID(), s.signal))
+			r, _, _ := h.wait()
+			require.Equal(t, s.code, r.Code, r.Stderr)
+			c.requireEmpty()
+		})
+	}
+}
+
+// An intrarun that ends before the job which it has handed over does not take the output with it.
+func TestIntrarunEndsBeforeTheJob(t *testing.T) {
+	for _, s := range jobtest.Some([]struct {
+		name, flags string
+		end         func(c *cluster, h *headless, head int)
+		code        int
+		twice       int // that many lines may come twice
+	}{
+		{"the time of -grace is over", "-grace 1s", func(*cluster, *headless, int) {}, 6, 0},
+		{"it is killed", "", func(c *cluster, h *headless, _ int) { require.NoError(h.t, syscall.Kill(h.PID(), syscall.SIGKILL)) }, -1, 1},
+		{"its host is killed", "", func(c *cluster, h *headless, _ int) { require.NoError(h.t, c.Hosts[0].Kill()) }, -1, 1},
+		{"it is killed, and the next head is lost", "", func(c *cluster, h *headless, head int) {
+			h.await(" the decisions of the head are kept on ") // the first host does not keep them any more
+			require.NoError(h.t, syscall.Kill(h.PID(), syscall.SIGKILL))
+			require.NoError(h.t, c.Hosts[head].Kill())
+		}, -1, 1},
+	}, 0, 1) {
+		t.Run(s.name, func(t *testing.T) {
+			const n = 800
+			c := newCluster(t, 4)
+			h := startPrinter(c, n, s.flags)
+			s.end(c, h, h.handOver(c))
+			r, out, errs := h.wait()
+			require.Equal(t, s.code, r.Code, r.Stderr)
+			require.NotEmpty(t, r.Stdout)
+			require.NotEmpty(t, out, errs)
+			requirePrinted(t, n, s.twice, r.Stdout+out)
+			require.Contains(t, errs, "intrarun: exit code 0\n")
+			c.requireEmpty()
+		})
+	}
+}
