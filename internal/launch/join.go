@@ -2,6 +2,7 @@ package launch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -38,7 +39,10 @@ func (w *hosts) welcome(a *agents, c net.Conn, name string) {
 		return
 	}
 	host.Name = name
-	if w.ask(func() error { return w.mayEnter(m, host) }) != nil {
+	if err := w.ask(func() error { return w.mayEnter(m, host) }); err != nil {
+		if errors.Is(err, errOver) {
+			refuse(m, err)
+		}
 		return
 	}
 	r, err := a.outfit(m, host, a.plan(nil, 0), func(spawn.News) {})
@@ -51,7 +55,11 @@ func (w *hosts) welcome(a *agents, c net.Conn, name string) {
 	}
 }
 
-// ask has the goroutine of the head run f, and returns its error, or an error if the head has
+// errOver is the answer to a host that is to join when the head has ended. Its process may still be
+// there: it stays for the output (relay.go).
+var errOver = errors.New("the head of the job is on another host by now, and no host can join any more")
+
+// ask has the goroutine of the head run f, and returns its error, or errOver if the head has
 // ended.
 func (w *hosts) ask(f func() error) error {
 	answer := make(chan error, 1)
@@ -59,7 +67,7 @@ func (w *hosts) ask(f func() error) error {
 	case w.posts <- func() { answer <- f() }:
 		return <-answer
 	case <-w.done:
-		return context.Canceled
+		return errOver
 	}
 }
 
@@ -67,10 +75,16 @@ func (w *hosts) ask(f func() error) error {
 func (w *hosts) mayEnter(m *agentwire.Conn, host *job.Host) error {
 	err := w.head.MayJoin(host.Name)
 	if err != nil {
-		m.Send(agentwire.KindRefused, agentwire.Name{}, []byte(err.Error()))
-		go func() { m.Finish(); m.Close() }()
+		go refuse(m, err)
 	}
 	return err
+}
+
+// refuse tells a host why it cannot join.
+func refuse(m *agentwire.Conn, why error) {
+	m.Send(agentwire.KindRefused, agentwire.Name{}, []byte(why.Error()))
+	m.Finish()
+	m.Close()
 }
 
 // enter has it decided that a host joins whose agent is ready.

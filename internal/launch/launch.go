@@ -165,16 +165,14 @@ func (d *driver) runThere(ctx context.Context, c *Config, program *spawn.Program
 		d.say(head.Log{Level: head.Detail, Text: "another host joins by: " + d.joinBy})
 	}
 	d.run(ctx, c)
+	if d.head.Code() == ExitHandedOver {
+		code := hosts.relay(ctx, c)
+		goesOn = code == ExitHandedOver
+		return code
+	}
 	code := d.conclude()
 	hosts.dismiss(code)
 	goesOn = d.head.Summary().Retired
-	if code == ExitHandedOver {
-		if d.page != nil { // the next head serves it
-			d.page.Close()
-		}
-		code = hosts.relay(ctx, c)
-		goesOn = code == ExitHandedOver
-	}
 	return code
 }
 

@@ -2,9 +2,11 @@ package launch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -43,6 +45,7 @@ type relay struct {
 // follow serves one head after another, and returns the exit code of the job. If the relay loses
 // the last head, it returns an error.
 func (r *relay) follow() (code int, err error) {
+	err = errors.New("no head has followed")
 	for term := uint64(0); ; {
 		var c net.Conn
 		if c, term, err = r.heads.Next(term, err); err != nil {
@@ -203,8 +206,13 @@ const leaveEvery = 5 * time.Millisecond
 // relay stays until the job is over, after the head of this process has handed over. It returns
 // the exit code of the job, or ExitHandedOver if this process has to end before the job.
 func (w *hosts) relay(ctx context.Context, c *Config) (code int) {
-	r := &relay{console: w.console, heads: w.heads, over: w.over, written: w.written, signal: w.head.Interrupted(), answers: make(map[uint32]chan string)}
+	r := &relay{console: w.console, heads: w.heads, over: w.over, signal: w.head.Interrupted(), answers: make(map[uint32]chan string)}
+	at, noticed := w.head.Notice()
+	grace := w.grace(c, at, noticed)
 	defer close(w.over)
+	if w.page != nil { // the next head serves it
+		w.page.Close()
+	}
 	if s, err := jobsocket.Serve(r.ask); err == nil { // otherwise the job does not answer here, as before
 		defer s.Close()
 	}
@@ -214,15 +222,13 @@ func (w *hosts) relay(ctx context.Context, c *Config) (code int) {
 	}
 	ended := make(chan end, 1)
 	go func() {
+		w.dismiss(w.conclude()) // this may wait for the reader of the output, while signals count
+		r.written = w.written
+		w.warnf("this intrarun stays for the output, the signals and the exit code of the job")
 		code, err := r.follow()
 		ended <- end{code, err}
 	}()
-	at, noticed := w.head.Notice()
-	grace := w.grace(c, at, noticed)
 	done := ctx.Done()
-	if w.head.Summary().HasJoined {
-		w.warnf("this intrarun stays for the output, the signals and the exit code of the job")
-	}
 	for {
 		var s os.Signal
 		select {
@@ -235,6 +241,9 @@ func (w *hosts) relay(ctx context.Context, c *Config) (code int) {
 			return w.leaveRelay(r, fmt.Sprintf("the time of -grace %v is over", c.Grace))
 		case why := <-w.fenced:
 			return w.leaveRelay(r, why)
+		case <-c.Asks:
+			go func() { w.console.Notef("intrarun: %s", strings.TrimRight(r.ask(askStatus), "\n")) }()
+			continue
 		case s = <-c.Signals:
 		case s = <-w.late:
 		case <-done:

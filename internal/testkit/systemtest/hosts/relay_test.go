@@ -50,10 +50,10 @@ func printerMain() {
 	}
 }
 
-// startPrinter starts a job of 3 ranks on 4 hosts, whose intrarun is on the first one. It waits
+// startPrinter starts a job of 3 ranks on hosts; intrarun is on the first one of the cluster. It waits
 // until the processes can move.
-func startPrinter(c *cluster, n int, flags string) *headless {
-	spec := c.spec(c.list(2, 0, 1, 2, 3), "-n 3 -r 2 -replace -backup 20 -drain -v "+flags, os.Args[0], asPrinter, strconv.Itoa(n))
+func startPrinter(c *cluster, n int, hosts, flags string) *headless {
+	spec := c.spec(hosts, "-n 3 -replace -backup 20 -drain -v "+flags, os.Args[0], asPrinter, strconv.Itoa(n))
 	spec.Dir = c.t.TempDir()
 	h := &headless{run{jobtest.Start(c.t, spec), c.t}, spec.Dir}
 	c.t.Cleanup(func() {
@@ -121,18 +121,18 @@ func TestIntrarunStaysForTheOutput(t *testing.T) {
 	}{
 		{"the next head stays", func(*cluster, *headless, int) {}},
 		{"the next head hands over", func(c *cluster, h *headless, head int) {
-			require.NoError(h.t, syscall.Kill(c.agent(head), syscall.SIGTERM))
+			c.drain(h.run, head) // intrarun passes the question on
 			h.next(c, 2)
 		}},
 		{"the next head is lost", func(c *cluster, h *headless, head int) {
 			require.NoError(h.t, c.Hosts[head].Kill())
 			h.next(c, 2)
 		}},
-	}, 0, 2) {
+	}, 1, 2) {
 		t.Run(s.name, func(t *testing.T) {
 			const n = 800
 			c := newCluster(t, 4)
-			h := startPrinter(c, n, "")
+			h := startPrinter(c, n, c.list(2, 0, 1, 2, 3), "-r 2")
 			s.then(c, h, h.handOver(c))
 			r, out, errs := h.wait()
 			require.Zero(t, r.Code, r.Stderr)
@@ -160,7 +160,7 @@ func TestSignalEndsAJobThatWasHandedOver(t *testing.T) {
 	}, 1) {
 		t.Run(s.name, func(t *testing.T) {
 			c := newCluster(t, 4)
-			h := startPrinter(c, 1<<20, "")
+			h := startPrinter(c, 1<<20, c.list(2, 0, 1, 2, 3), "-r 2")
 			head := h.handOver(c)
 			if s.lose {
 				require.NoError(t, c.Hosts[head].Kill())
@@ -193,7 +193,7 @@ func TestIntrarunEndsBeforeTheJob(t *testing.T) {
 		t.Run(s.name, func(t *testing.T) {
 			const n = 800
 			c := newCluster(t, 4)
-			h := startPrinter(c, n, s.flags)
+			h := startPrinter(c, n, c.list(2, 0, 1, 2, 3), "-r 2 "+s.flags)
 			s.end(c, h, h.handOver(c))
 			r, out, errs := h.wait()
 			require.Equal(t, s.code, r.Code, r.Stderr)
@@ -204,4 +204,29 @@ func TestIntrarunEndsBeforeTheJob(t *testing.T) {
 			c.requireEmpty()
 		})
 	}
+}
+
+// When the host of intrarun leaves, so does an agent that has joined the running job there. No host
+// can join after that: it is told so at once.
+func TestGuestOnTheHostOfIntrarunLeaves(t *testing.T) {
+	const n = 2000
+	c := newCluster(t, 5)
+	h := startPrinter(c, n, c.list(1, 1, 2, 3), "-r 1")
+	guest := c.join(h.run, 0, "")
+	h.await("host " + c.Hosts[0].Name + " has joined the job, with")
+	c.drain(h.run, 1)
+	h.await(" has moved from " + c.Hosts[1].Name + " to " + c.Hosts[0].Name)
+	last := c.join(h.run, 4, "")
+	h.await("host " + c.Hosts[4].Name + " has joined the job, with")
+	h.handOver(c)
+	h.await(" has moved from " + c.Hosts[0].Name + " to " + c.Hosts[4].Name)
+	late := c.join(h.run, 1, "")
+	require.Error(t, late.Wait())
+	require.Contains(t, fmt.Sprint(late.Stderr), "no host can join any more")
+	r, _, _ := h.wait()
+	require.Zero(t, r.Code, r.Stderr)
+	requirePrinted(t, n, 0, r.Stdout)
+	require.NoError(t, guest.Wait(), "%s", guest.Stderr)
+	require.NoError(t, last.Wait(), "%s", last.Stderr)
+	c.requireEmpty()
 }
