@@ -68,8 +68,8 @@ func repeats(args []string) bool {
 	return err == nil && p != nil && p.Rank > 0 && !slices.ContainsFunc(args, alone) && p.LeftOver() == ""
 }
 
-// managed reports whether a cluster manager runs this process that sends SIGTERM some time before
-// it takes the host away: Slurm or Kubernetes.
+// managed reports whether Slurm or Kubernetes runs this process. They send SIGTERM some time before
+// they take a host away.
 func managed(getenv func(string) string) bool {
 	return getenv("SLURM_JOB_ID") != "" || getenv("KUBERNETES_SERVICE_HOST") != ""
 }

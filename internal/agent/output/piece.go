@@ -45,6 +45,6 @@ type Fate int
 // The fates.
 const (
 	Carried   Fate = iota // the other process has written it
-	Returned              // the other process has ended and has not written it, and will write nothing after it
-	Abandoned             // this process must write nothing any more; the next head knows whether the piece is written
+	Returned              // the other process has ended, and writes nothing any more; if it was killed, it may have written the piece
+	Abandoned             // this process must write nothing any more; the next head learns whether the piece is written
 )
