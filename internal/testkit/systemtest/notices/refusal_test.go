@@ -45,9 +45,9 @@ func (f *facts) refusals(e *end) string {
 		why := ""
 		switch n.how {
 		case toAgent:
-			if why = f.refusal(e, n.host); why != "" {
-				calm = false
-			}
+			why = f.refusal(e, n.host)
+			// A successor does not print what an agent says that ends at once.
+			calm = calm && why == "" && strings.Contains(e.said(), f.names[n.host]+" is to leave (")
 		case toHead:
 			if _, after, ok := strings.Cut(e.said(), "SIGTERM: this host is to leave: "); ok {
 				why, _, _ = strings.Cut(after, "\n")
