@@ -5,14 +5,16 @@ package main
 import (
 	"testing"
 
+	"github.com/intrahpc/intra/internal/testkit/jobtest"
 	"github.com/intrahpc/intra/internal/testkit/jobtest/agreement"
 )
 
 // The clauses are right, and all state on which an iteration depends is registered, or
-// computed again.
+// computed again. `make matrix` (INTRA_MATRIX=1) checks a grid of 16 points a side.
 func TestClausesAndStateAreComplete(t *testing.T) {
+	size := jobtest.Count(8, 16) // in a grid of 16 points a side the checks take 20 seconds
 	for _, how := range []smoother{slab, colour} {
-		set := cube(16, how)
+		set := cube(size, how)
 		set.sets = 2
 		measure(set).Checked(t, []int{1}, []int{2})
 	}
