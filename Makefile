@@ -22,6 +22,8 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 # The packages whose files depend on the tag intra.
 TAGGED    := . ./examples/...
+# Those examples that the tag changes themselves.
+TWINS     = $$(grep -rl --include='*.go' '^//go:build.*intra' examples | sed 's|/[^/]*$$||; s|^|./|' | sort -u)
 
 # Tests that take long, such as those of whole jobs, have a tag, so that
 # `go test ./...` leaves them out.
@@ -55,7 +57,7 @@ test: untagged tagged ## the tests, but those of `make system`
 untagged:
 	$(GO) test -vet=off $(PACKAGES)
 tagged:
-	$(GO) test -vet=off -tags intra ./examples/...
+	$(GO) test -vet=off -tags intra $(TWINS)
 
 # One package at a time: processes that wait for each other poll, and the more of them there
 # are for each core, the more of that is in vain.
@@ -66,7 +68,7 @@ mixed:
 	$(GO) test -vet=off -timeout 1h -p 1 -parallel 4 -tags system -run "$(TAGGEDTESTS)" $(MIXED)
 
 matrix: ## the tests of whole jobs, programs and platforms in every combination, of which the others run some
-	INTRA_MATRIX=1 $(GO) test -vet=off -timeout 6h -count 1 -p 1 -parallel 4 $(SYSTEM)/... ./internal/head/arbiter ./cmd/... ./examples/...
+	INTRA_MATRIX=1 $(GO) test -vet=off -timeout 6h -count 1 -p 1 -parallel 4 $(SYSTEM)/... ./internal/head/arbiter ./cmd/... ./examples/... ./transport/...
 	INTRA_MATRIX=1 $(GO) test -vet=off -timeout 1h -count 1 -tags intra ./examples/...
 
 paths: ## the kernels without assembly, with a compiler that may fuse multiply and add, and vetted for another architecture
@@ -135,7 +137,7 @@ soak: ## SOAK (a million) random schedules of sections and jobs, fewer of recove
 	INTRA_SOAK=$$(($(SOAK) / 100)) $(GO) test -timeout 24h -v -run 'Schedules|LossesOneByOne' ./internal/head/arbiter
 	INTRA_SOAK=$(SOAK) $(GO) test -timeout 24h -v -run 'Schedules|Walks' ./internal/replica/direct
 	INTRA_SOAK=$(SOAK) $(GO) test -timeout 24h -v -run 'Schedules' ./internal/replica/outfile
-	$(GO) test -race -timeout 2h -count 40 -run TestLink/4096 ./transport/shm
+	INTRA_MATRIX=1 $(GO) test -race -timeout 2h -count 40 -run TestLink/4096 ./transport/shm
 
 rules: ## take every rule of the protocols whose file or name matches RULES out in turn: a simulation has to fail
 	@for package in internal/testkit/simulation internal/head internal/agent/agentlog internal/replica/verify internal/replica/section internal/replica/kept internal/replica/outfile internal/recovery internal/job comm transport/sdr; do \

@@ -12,11 +12,9 @@ import (
 
 // The command measures small real jobs. The measured times are not checked.
 func TestFiguresGTC(t *testing.T) {
+	inMatrix(t) // TestPapers, which `make system` runs, measures GTC, too
 	for double, configs := range map[string]int{"": 5, " -double -limits 200MB/s": 7} {
 		t.Run(strings.TrimSpace(double), func(t *testing.T) {
-			if double != "" {
-				inMatrix(t) // these flags add two configurations
-			}
 			dir := t.TempDir()
 			var out bytes.Buffer
 			args := strings.Fields("figures -app gtc -micell 2 -mpsi 10 -mthetamax 24 -steps 1 -tasks 4 -rounds 1 -quiet" + double)

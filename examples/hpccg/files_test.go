@@ -77,7 +77,7 @@ func TestFilesAfterFailures(t *testing.T) {
 // Random schedules of kills: the lowest replica, which writes, dies at any step and is
 // replaced. All ranks roll back when both replicas have died.
 func TestFilesAfterRandomFailures(t *testing.T) {
-	for seed := range uint64(jobtest.Count(4, 200)) {
+	for seed := range uint64(jobtest.Count(2, 200)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 51))
 			replicas := 1 + random.IntN(2)

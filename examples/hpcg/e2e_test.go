@@ -49,7 +49,7 @@ func TestNaturalOrderOfRealProcesses(t *testing.T) {
 	hpcg.Same(t, jobtest.Some([]jobtest.Case{
 		{Args: natural, Flags: "-r 2 -link shm"}, {Args: natural, Flags: "-r 3 -link tcp -sched static"},
 		{Args: natural, Flags: "-n 2 -r 2 -link shm"}, {Args: natural, Flags: "-n 2 -r 3 -link tcp -sched static"},
-	}, 3)...)
+	}, 2)...)
 }
 
 // Some real processes die and are recovered, and the result does not change. Package

@@ -39,6 +39,9 @@ var programs = []struct {
 	{"sp", "residual error", [6]string{"0.1@section:120", "0.0@task:300 1.2@update:400", "1.0@message:100", "0.1@section:100", "0.1@section:90 1.0@section:150", "1.0@section:200"}, true},
 }
 
+// some are the programs that run by default: SP resembles BT; EP and FT send hardly any messages.
+var some = []int{1, 2, 3, 5}
+
 // program returns a benchmark whose output has these fields.
 func program(name, fields string) *jobtest.Program {
 	return &jobtest.Program{Binaries: &binaries, Folder: "examples/npb/" + name, Times: "seconds mops",
@@ -57,7 +60,7 @@ func program(name, fields string) *jobtest.Program {
 // not. By default only some programs run, each in one of these ways; with INTRA_MATRIX all
 // run in all ways.
 func TestKills(t *testing.T) {
-	for turn, x := range jobtest.Some(programs, 1, 2, 3, 5) { // SP resembles BT; EP and FT send hardly any messages
+	for turn, x := range jobtest.Some(programs, some...) {
 		t.Run(x.name, func(t *testing.T) {
 			p := program(x.name, x.fields)
 			for i, flags := range []string{
@@ -77,9 +80,9 @@ func TestKills(t *testing.T) {
 }
 
 // A program without replicas and without intrarun: its text output, and its errors
-// about wrong flags.
+// about wrong flags. By default only the programs of TestKills run; with INTRA_MATRIX all do.
 func TestOutput(t *testing.T) {
-	for _, x := range programs {
+	for _, x := range jobtest.Some(programs, some...) {
 		p, title := program(x.name, x.fields), strings.ToUpper(x.name)
 		p.Prints(t, "", title+" Benchmark Completed. Class = S ", " Mop/s total = ", " Verification = SUCCESSFUL")
 		p.Refuses(t, map[string]string{

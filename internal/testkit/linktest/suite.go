@@ -3,6 +3,7 @@ package linktest
 import (
 	"context"
 	"fmt"
+	"os"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -63,6 +64,10 @@ func Run(t *testing.T, pair Pair) {
 	}
 }
 
+// few reports whether fewer large frames are sent than in `make matrix` (INTRA_MATRIX=1): the
+// suite runs for more than a dozen links, and copying and checking those takes most of its time.
+func few() bool { return testing.Short() || os.Getenv("INTRA_MATRIX") == "" }
+
 func testSizes(t *testing.T, pair Pair) {
 	for _, attended := range []bool{false, true} {
 		for _, p := range []place{placeOwn, placeLink, placeEither} {
@@ -77,8 +82,8 @@ func testSizes(t *testing.T, pair Pair) {
 				number := 0
 				for pieces := 1; pieces <= 5; pieces += 2 {
 					for _, size := range sizes {
-						if size > 1<<17 && pieces != 3 && testing.Short() {
-							continue // too slow under the race detector
+						if size > 1<<17 && pieces != 3 && few() {
+							continue
 						}
 						a.send(newFrame(1, number, size, pieces, nil))
 						b.send(newFrame(2, number, size, pieces, nil))
@@ -123,8 +128,8 @@ func testConcurrentSenders(t *testing.T, pair Pair) {
 // They must make progress.
 func testBothFull(t *testing.T, pair Pair) {
 	frames := 12
-	if testing.Short() {
-		frames = 4
+	if few() {
+		frames = 4 // more than the largest ring holds
 	}
 	a, b := startBoth(t, pair, placeLink)
 	var wg sync.WaitGroup
