@@ -71,7 +71,7 @@ var happens = []string{"a head is lost", "a head is lost before all had joined",
 func walks(t *testing.T) int {
 	s := os.Getenv("INTRA_SOAK")
 	if s == "" {
-		return 300
+		return 150
 	}
 	n, err := strconv.Atoi(s)
 	require.NoError(t, err)
@@ -97,7 +97,7 @@ func TestWalks(t *testing.T) {
 			})
 		}
 	})
-	if !t.Failed() && walks(t) >= 300 {
+	if !t.Failed() && walks(t) >= 150 {
 		for _, what := range happens {
 			require.Positive(t, all[what], "this has happened in no walk: %s", what)
 		}
