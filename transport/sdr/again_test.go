@@ -9,7 +9,7 @@ import (
 )
 
 // returns are rules of runs from a Place that the random trials of package comm hardly ever
-// need.
+// need. TestRulesAreNeeded removes each in turn: the tests of this file must fail.
 var returns = ruletest.Table{Root: ".", Test: "TestRunAgain.*", Sign: "--- FAIL: Test", Rules: []ruletest.Rule{
 	ruletest.New("kept.go", "the memory of a message that is kept is copied",
 		"	o.copyOut(m)\n}\n\n// finish", "	_ = r\n}\n\n// finish"),
@@ -24,11 +24,6 @@ var returns = ruletest.Table{Root: ".", Test: "TestRunAgain.*", Sign: "--- FAIL:
 	ruletest.New("again.go", "what is not sent again is found",
 		"		c.deviation = c.unsent()\n", ""),
 }}
-
-func TestReturnsStand(t *testing.T) { returns.Stand(t) }
-
-// TestReturnsAreNeeded removes each rule in turn: the tests of this file must fail.
-func TestReturnsAreNeeded(t *testing.T) { returns.Needed(t) }
 
 // rerun ends the run of the program of a process, and begins another one at a place.
 func (n *net) rerun(p int, at *Place) {

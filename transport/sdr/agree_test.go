@@ -41,10 +41,16 @@ var orders = ruletest.Table{Root: ".", Test: "TestDecision.*|TestMessagesOfOneSo
 		"	slices.SortStableFunc(arrived, func(a, b place) int { return cmp.Compare(a.order, b.order) })\n", "	_ = cmp.Compare[int]\n"),
 }}
 
-func TestRulesStand(t *testing.T) { orders.Stand(t) }
+func TestRulesStand(t *testing.T) {
+	orders.Stand(t)
+	returns.Stand(t)
+}
 
-// TestRulesAreNeeded removes each rule in turn: the tests of this file must fail.
-func TestRulesAreNeeded(t *testing.T) { orders.Needed(t) }
+// TestRulesAreNeeded removes each rule in turn: the tests beside the rule must fail.
+func TestRulesAreNeeded(t *testing.T) {
+	orders.Needed(t)
+	returns.Needed(t)
+}
 
 // newOrderedNet returns a net whose replicas agree on everything that depends on the order
 // of messages. Processes 0 and 1 are the replicas of rank 0, 2 is rank 1, and 3 is rank 2.
