@@ -18,7 +18,7 @@ import (
 // output appears once, and what the program computes is right.
 func TestProcessesRunAgainAlone(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(jobtest.Count(6, 60)) {
+	for seed := range uint64(jobtest.Count(4, 60)) {
 		random := rand.New(rand.NewPCG(seed, 9))
 		flags := fmt.Sprintf("-n 3 -r %d -link %s", 2+seed%2, []string{"shm", "tcp"}[random.IntN(2)])
 		for _, rank := range random.Perm(3)[:1+random.IntN(3)] {

@@ -17,7 +17,7 @@ import (
 // replicas die.
 func TestMessagesInAnyOrder(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(jobtest.Count(6, 12)) {
+	for seed := range uint64(jobtest.Count(4, 12)) {
 		random := rand.New(rand.NewPCG(seed, 7))
 		degrees := []string{"2,2,2,2", "3,1,2", "2,2,1", "3,3,3"}[seed%4]
 		flags := fmt.Sprintf("-degrees %s -link %s", degrees, []string{"auto", "tcp"}[random.IntN(2)])

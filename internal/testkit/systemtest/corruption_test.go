@@ -69,7 +69,7 @@ func wrongPrograms(t *testing.T) map[string][]string {
 // before. If a share of the tasks is verified, either the error is found or the task was
 // not in that share. INTRA_CORRUPTION sets the number of such jobs.
 func TestCorruption(t *testing.T) {
-	jobs := simseed.Environment(t, "INTRA_CORRUPTION", 12)
+	jobs := simseed.Environment(t, "INTRA_CORRUPTION", uint64(jobtest.Count(8, 12)))
 	for name, program := range wrongPrograms(t) {
 		t.Run(name, func(t *testing.T) {
 			r, c := verified(t, "-n 2 -sdc dual", program)
