@@ -79,6 +79,51 @@ func TestForecast(t *testing.T) {
 	require.Zero(t, shared, "much larger ones cost too much in any case")
 }
 
+// Sharing costs some microseconds, whatever the size of the updates. A kind of section that
+// is too short for that is shared only until the time of its bodies is known, and the cost
+// from at least leastKnown sections. A longer section is shared.
+func TestForecastOfShortSections(t *testing.T) {
+	const us = time.Microsecond
+	known := newDecisions()
+	count := func(alone time.Duration) (shared int, d decision) {
+		for range 60 {
+			c := candidates{send: true, bytes: 128}
+			c.costs.send = known.costs.send.of(c.bytes)
+			w := d.propose(c)
+			e := execution{way: w, bytes: c.bytes, took: alone/2 + alone/16 + 10*us, spent: alone / 2, ran: 8, tasks: 16, workers: 1, met: true}
+			if w == direct.Replicate {
+				e.took, e.spent, e.ran, e.met = alone, alone, 16, false
+			} else {
+				shared++
+			}
+			d.learn(e, &known)
+		}
+		return shared, d
+	}
+	shared, short := count(4 * us)
+	require.Equal(t, foresight, shared, "too short on any machine")
+	require.Equal(t, "replicate", short.word())
+	shared, _ = count(12 * us)
+	require.Equal(t, foresight+leastKnown, shared, "until the cost is known")
+	shared, _ = count(14 * us)
+	require.Equal(t, foresight, shared, "by the cost of the other kind")
+	shared, long := count(60 * us)
+	require.Equal(t, 60, shared)
+	require.Equal(t, "share", long.word())
+}
+
+// Results are not sent for a comparison if that is expected to take longer than storing
+// them has taken.
+func TestForecastBesideStores(t *testing.T) {
+	const us = time.Microsecond
+	k := ways{alone: 300 * us, sent: 450 * us, stored: 160 * us, most: candidates{send: true, store: true, bytes: 512 << 10}}
+	count := k.count(2000)
+	require.Zero(t, count[direct.Send])
+	require.Equal(t, 2000, count[direct.Store])
+	k = ways{alone: 300 * us, sent: 160 * us, stored: 240 * us, most: candidates{send: true, store: true, bytes: 1 << 10}}
+	require.Greater(t, k.count(2000)[direct.Send], 1900, "small updates may be faster to send")
+}
+
 // A trial may begin because touching memory for the first time looked like computation. It
 // ends when the usual time of the bodies is known, even if a section of the trial has
 // touched memory, too.

@@ -59,7 +59,7 @@ func (h *sharing) learn(s *Section, took time.Duration) {
 	switch {
 	case s.decision != nil:
 		s.decision.learn(execution{way: s.way, bytes: s.bytes, took: took, spent: s.inBodies,
-			ran: s.ran, along: s.along, tasks: len(s.Tasks), workers: s.helpers.size, met: h.machine.Met()}, &h.decisions)
+			ran: s.ran, along: s.along, tasks: len(s.Tasks), workers: s.helpers.size, met: h.machine.Met(s.Number)}, &h.decisions)
 		known.Decision = s.decision.word()
 		known.DecidedAfter = max(known.DecidedAfter, int64(s.decision.settled(s.way)))
 	case s.Policy == sched.Replicate:

@@ -385,11 +385,12 @@ func (m *Machine) outlasted(p int) error {
 	return nil
 }
 
-// Met reports whether a peer takes part in the open section: it has claimed a task or sent
-// an update, or a live peer is known to have reached the section.
-func (m *Machine) Met() bool {
+// Met reports whether a peer takes part in the last section that this replica has entered
+// or passed: it has claimed a task or sent an update, or a live peer is known to have
+// reached the section, whose number is given.
+func (m *Machine) Met(section uint64) bool {
 	for p := range m.peers {
-		if q := &m.peers[p]; p != m.me && q.heard && !q.dead && q.ahead >= m.number {
+		if q := &m.peers[p]; p != m.me && q.heard && !q.dead && q.ahead >= section {
 			return true
 		}
 	}

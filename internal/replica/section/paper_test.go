@@ -282,24 +282,39 @@ func TestStaticBlocksDoNotDependOnDeaths(t *testing.T) {
 }
 
 // A replica is alone until it has received frames of all live replicas. Met concerns only
-// the open section.
+// the last section.
 func TestAlone(t *testing.T) {
 	r := enter(t, 0, 3, sched.Adaptive, 3)
 	require.True(t, r.Alone())
-	require.False(t, r.Met())
+	require.False(t, r.Met(0))
 	require.NoError(t, r.Entered(about(1, 0, 3)))
 	require.True(t, r.Alone(), "2 may come")
-	require.True(t, r.Met(), "replica 1 has entered, though it has claimed nothing")
+	require.True(t, r.Met(0), "replica 1 has entered, though it has claimed nothing")
 	r.Dead(2)
 	require.False(t, r.Alone())
 	r.runAll(time.Hour)
 	r.Leave()
 	_, err := r.Enter(Entry{Policy: sched.Adaptive, Tasks: 3, Signature: signature}, 0)
 	require.NoError(t, err)
-	require.False(t, r.Met())
+	require.False(t, r.Met(1))
 	require.False(t, r.Alone(), "a frame from it has arrived")
 	r.Alive(2)
 	require.True(t, r.Alone())
+}
+
+// A replica that has passed a section, because its results are stored, has met a peer that
+// has reached that section, too.
+func TestMetInAPassedSection(t *testing.T) {
+	r := enter(t, 0, 2, sched.Adaptive, 3)
+	r.runAll(time.Hour)
+	r.Leave()
+	_, err := r.Pass(3, signature, time.Hour)
+	require.NoError(t, err)
+	require.False(t, r.Met(1))
+	entered := about(1, 0, 3)
+	entered.Section = 1
+	require.NoError(t, r.Entered(entered))
+	require.True(t, r.Met(1))
 }
 
 // A replica that knows that a peer has reached a later section sends it nothing about
