@@ -64,7 +64,7 @@ var paces = ruletest.Table{Root: ".", Test: "TestPace|TestHashesAreKept", Soak: 
 	ruletest.New("places.go", "hashes are kept by level", "level := Place{p.Kind, uint64(bits.TrailingZeros64(p.Number))}", "level := Place{p.Kind, uint64(bits.LeadingZeros64(0))}"),
 	ruletest.New("pace.go", "a replica that lowers its power skips nothing", "p.level = min(p.level, p.choose(n-1))", "p.level = p.choose(n-1)"),
 	ruletest.New("pace.go", "if places become rarer, more of them are hashed", "		p.level = min(p.level, p.choose(n-1))\n", ""),
-	ruletest.New("pace.go", "hashes stay within their share of the time", "level == highest || p.spent+p.cost <= most+then/paceShare {", "level == highest || then >= 0 {"),
+	ruletest.New("pace.go", "hashes stay within their share of the time", "level == highest || p.spent+p.cost <= most+then/paceShare {", "level == highest || most+then >= 0 {"),
 	ruletest.New("pace.go", "a short job takes few hashes", "most := paceFirst", "most := paceFree"),
 	ruletest.New("pace.go", "a short job is compared up to its end", "most = paceFree", "most = paceFirst"),
 }}
