@@ -3,6 +3,7 @@
 package hosts
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -116,15 +117,15 @@ func requirePrinted(t *testing.T, n, twice int, text string) {
 // order, and ends with the exit code of the job: also if the next head hands over or is lost.
 func TestIntrarunStaysForTheOutput(t *testing.T) {
 	for _, s := range jobtest.Some([]struct {
-		name string
-		then func(c *cluster, h *headless, head int)
+		name, flags string
+		then        func(c *cluster, h *headless, head int)
 	}{
-		{"the next head stays", func(*cluster, *headless, int) {}},
-		{"the next head hands over", func(c *cluster, h *headless, head int) {
+		{"the next head stays", "", func(*cluster, *headless, int) {}},
+		{"the next head hands over", "-tls", func(c *cluster, h *headless, head int) {
 			c.drain(h.run, head) // intrarun passes the question on
 			h.next(c, 2)
 		}},
-		{"the next head is lost", func(c *cluster, h *headless, head int) {
+		{"the next head is lost", "", func(c *cluster, h *headless, head int) {
 			require.NoError(h.t, c.Hosts[head].Kill())
 			h.next(c, 2)
 		}},
@@ -132,7 +133,7 @@ func TestIntrarunStaysForTheOutput(t *testing.T) {
 		t.Run(s.name, func(t *testing.T) {
 			const n = 800
 			c := newCluster(t, 4)
-			h := startPrinter(c, n, c.list(2, 0, 1, 2, 3), "-r 2")
+			h := startPrinter(c, n, c.list(2, 0, 1, 2, 3), "-r 2 "+s.flags)
 			s.then(c, h, h.handOver(c))
 			r, out, errs := h.wait()
 			require.Zero(t, r.Code, r.Stderr)
@@ -144,6 +145,41 @@ func TestIntrarunStaysForTheOutput(t *testing.T) {
 			c.requireEmpty()
 		})
 	}
+}
+
+// Under Kubernetes SIGTERM is a notice. The pod of the head that gets one writes the output to the
+// end, and every pod ends with the exit code of the job.
+func TestPodOfTheHeadGetsNotice(t *testing.T) {
+	const n = 800
+	c := newCluster(t, 4)
+	secret := filepath.Join(t.TempDir(), "secret")
+	require.NoError(t, os.WriteFile(secret, bytes.Repeat([]byte("secret"), 8), 0o600))
+	var pods []*jobtest.Job
+	for i, h := range c.Hosts {
+		pods = append(pods, jobtest.Start(t, jobtest.Spec{
+			Intrarun: binaries.Intrarun(t),
+			Flags:    strings.Fields("-n 3 -r 2 -replace -backup 20 -v"),
+			Program:  []string{os.Args[0], asPrinter, strconv.Itoa(n)},
+			Prefix:   []string{"ip", "netns", "exec", h.Name},
+			Outlived: true,
+			Env: []string{fmt.Sprintf("JOB_COMPLETION_INDEX=%d", i), "INTRA_HOSTS=pod-[0-3]:2", "KUBERNETES_SERVICE_HOST=10.0.0.1",
+				fmt.Sprintf("INTRA_HEAD=%v:7700", c.Hosts[0].Addr), "INTRA_SECRET_FILE=" + secret},
+		}))
+	}
+	first := run{pods[0], t}
+	first.await("the first backup is complete")
+	require.NoError(t, syscall.Kill(first.PID(), syscall.SIGTERM))
+	first.await(" is the new head, in place of the one on pod-0")
+	for i, pod := range pods {
+		r := pod.Wait(t)
+		require.Zero(t, r.Code, r.Stderr)
+		if i == 0 {
+			requirePrinted(t, n, 0, r.Stdout)
+		} else {
+			require.Empty(t, r.Stdout)
+		}
+	}
+	c.requireEmpty()
 }
 
 // A signal to an intrarun that has handed over ends the job, with its exit code.
@@ -229,4 +265,25 @@ func TestGuestOnTheHostOfIntrarunLeaves(t *testing.T) {
 	require.NoError(t, guest.Wait(), "%s", guest.Stderr)
 	require.NoError(t, last.Wait(), "%s", last.Stderr)
 	c.requireEmpty()
+}
+
+// A host that is killed some time after the notice, before it becomes the head, while it does or
+// after that, takes no line with it, and none comes twice.
+func TestNextHeadIsKilledAfterNotice(t *testing.T) {
+	jobtest.NeedMatrix(t, "another test kills the next head at one moment")
+	const n = 500
+	c := newCluster(t, 4)
+	for after := range 12 {
+		h := startPrinter(c, n, c.list(2, 0, 1, 2, 3), "-r 2")
+		require.NoError(t, syscall.Kill(h.PID(), syscall.SIGTERM))
+		time.Sleep(time.Duration(after) * 40 * time.Millisecond)
+		require.NoError(t, c.Hosts[1].Kill())
+		r, out, errs := h.wait()
+		t.Logf("killed %d ms after notice", 40*after)
+		require.Zero(t, r.Code, r.Stderr)
+		require.Empty(t, out+errs)
+		requirePrinted(t, n, 0, r.Stdout)
+		c.requireEmpty()
+		require.NoError(t, c.Hosts[1].Up())
+	}
 }
