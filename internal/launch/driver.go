@@ -78,6 +78,7 @@ type joins struct {
 	admit  func(decision.Host) // makes a host that joins a part of the job; nil on one host
 	gate   *agents             // takes hosts that join; nil: none can
 	joinBy string              // the command that makes another host join the job, "" if none can
+	joinAt string              // the addresses for that of a successor, "" if none can
 }
 
 func newDriver(j *Job, console *output.Console, began time.Time) *driver {

@@ -27,15 +27,19 @@ type hosts struct {
 	awaited map[string]awaited // by host
 
 	// For the relay, once this head has handed over.
-	heads   *agentd.Pursuit
-	over    chan struct{}       // closed when the relay ends
-	fenced  chan string         // receives why this process is no node any more
-	written [][2]output.Written // by rank: up to where this head has written each stream
-	carrier *carrier            // the relay, if this head is a successor; nil: none
+	heads    *agentd.Pursuit
+	over     chan struct{}         // closed when the relay ends
+	fenced   chan string           // receives why this process is no node any more
+	written  [][2]output.Written   // by rank: up to where this head has written each stream
+	relaying atomic.Pointer[relay] // this process as the relay; nil: it is none
+	carrier  *carrier              // the relay, if this head is a successor; nil: none
 
 	// For agents of hosts that join.
 	roster []arbiter.Peer
-	port   string // of the head's socket for beats
+	port   string     // of the first head's socket for beats; "" if this head is a successor
+	leader arbiter.ID // this head, if it is a successor
+	term   uint64     // its term
+	doors  *agents    // takes hosts that join a successor; nil: none can
 	info   *agentd.TakeoverInfo
 	rarer  int
 }

@@ -41,7 +41,7 @@ func (w *hosts) welcome(a *agents, c net.Conn, name string) {
 	host.Name = name
 	if err := w.ask(func() error { return w.mayEnter(m, host) }); err != nil {
 		if errors.Is(err, errOver) {
-			refuse(m, err)
+			w.redirect(m)
 		}
 		return
 	}
@@ -55,9 +55,57 @@ func (w *hosts) welcome(a *agents, c net.Conn, name string) {
 	}
 }
 
-// errOver is the answer to a host that is to join when the head has ended. Its process may still be
-// there: it stays for the output (relay.go).
-var errOver = errors.New("the head of the job is on another host by now, and no host can join any more")
+// errOver means that the head of this process has ended.
+var errOver = errors.New("the head of the job is on another host by now, and cannot be asked where hosts join it")
+
+// askJoin is the question at which addresses hosts join the job; they follow in the answer.
+const askJoin = "join"
+
+// redirect sends a host that is to join to the present head, if this process is a relay by now.
+func (w *hosts) redirect(m *agentwire.Conn) {
+	var to string
+	if r := w.relaying.Load(); r != nil {
+		to = r.ask(askJoin)
+	}
+	if to == "" {
+		refuse(m, errOver)
+		return
+	}
+	m.Send(agentwire.KindMoved, agentwire.Name{}, []byte(to))
+	m.Finish()
+	m.Close()
+}
+
+// receive makes a successor accept hosts that join, at addresses of its own.
+func (w *hosts) receive(l *agentd.Lead) error {
+	a := &agents{secret: l.Secret}
+	a.plan = func([]job.Process, int) agentd.StartPlan { return l.Plan }
+	if l.Plan.Hash != "" {
+		a.program = l.Plan.Plan.Path
+	}
+	secure, err := job.NewSecure(&a.secret, agentwire.HeadName, l.TLS)
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	a.serving = stop
+	if a.listener, err = listenForAgents(ctx, "", "0"); err == nil {
+		a.reached, err = agentwire.Addresses(a.listener.Addr(), "")
+	}
+	if err != nil {
+		a.close(true)
+		return err
+	}
+	w.roster, w.info, w.rarer, w.leader, w.term = l.Roster, l.Info, l.Rarer, l.Self, l.Term
+	w.doors, w.joinAt = a, strings.Join(a.reached, " ")
+	w.joinBy = joinCommand("FILE", l.TLS, a.reached)
+	joins := func(peer string) bool { _, is := agentwire.JoinerHost(peer); return is }
+	go secure.Serve(ctx, a.listener, joins, func(c net.Conn, peer string) {
+		name, _ := agentwire.JoinerHost(peer)
+		w.welcome(a, c, name)
+	})
+	return nil
+}
 
 // ask has the goroutine of the head run f, and returns its error, or errOver if the head has
 // ended.
@@ -113,8 +161,10 @@ func (w *hosts) admit(h decision.Host) {
 // different address for each agent.
 func (w *hosts) nodeConfig(r *remote, id arbiter.ID, guest bool) agentd.NodeConfig {
 	theirs := slices.Clone(w.roster)
-	theirs[0].Address = net.JoinHostPort(address(r.conn.LocalAddr()), w.port)
-	return agentd.NodeConfig{Self: id, Roster: theirs, Takeover: w.info, Rarer: w.rarer, Guest: guest}
+	if w.port != "" {
+		theirs[0].Address = net.JoinHostPort(address(r.conn.LocalAddr()), w.port)
+	}
+	return agentd.NodeConfig{Self: id, Roster: theirs, Takeover: w.info, Rarer: w.rarer, Guest: guest, Leader: w.leader, Term: w.term}
 }
 
 // joinCommand returns the command that makes another host join the job, "" if none can.
@@ -122,8 +172,13 @@ func (c *Config) joinCommand(secret string, addresses []string) string {
 	if secret == "" || !c.Replace {
 		return ""
 	}
+	return joinCommand(secret, c.TLS, addresses)
+}
+
+// joinCommand returns the command with that file and these addresses.
+func joinCommand(secret string, encrypted bool, addresses []string) string {
 	tls := ""
-	if c.TLS {
+	if encrypted {
 		tls = " -tls"
 	}
 	return fmt.Sprintf("%s=%s intrarun join%s %s", spawn.EnvSecret, secret, tls, strings.Join(addresses, " "))

@@ -207,6 +207,7 @@ const leaveEvery = 5 * time.Millisecond
 // the exit code of the job, or ExitHandedOver if this process has to end before the job.
 func (w *hosts) relay(ctx context.Context, c *Config) (code int) {
 	r := &relay{console: w.console, heads: w.heads, over: w.over, signal: w.head.Interrupted(), answers: make(map[uint32]chan string)}
+	w.relaying.Store(r)
 	at, noticed := w.head.Notice()
 	grace := w.grace(c, at, noticed)
 	defer close(w.over)

@@ -19,7 +19,7 @@ import (
 
 // No message of an agent makes the head panic.
 func FuzzRemote(f *testing.F) {
-	for k := agentwire.KindPlan; k <= agentwire.KindAnswer; k++ {
+	for k := agentwire.KindPlan; k <= agentwire.KindMoved; k++ {
 		f.Add(byte(k), 0, 0, []byte(`{}`))
 		f.Add(byte(k), 0, 0, agentwire.Encode(1))
 		f.Add(byte(k), 1, 0, []byte{0})

@@ -149,6 +149,9 @@ func (d *driver) reply(question string) string {
 	if strings.HasPrefix(question, askDrain) {
 		return d.drain(question)
 	}
+	if question == askJoin {
+		return d.joinAt
+	}
 	s := d.status()
 	switch question {
 	case askStatus:

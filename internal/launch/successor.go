@@ -57,6 +57,14 @@ func (s *successor) run() (code int) {
 	w := s.follow(d)
 	w.carrier = by
 	defer func() { w.folder.release(code) }()
+	if s.job.Replace {
+		if err := w.receive(s.lead); err != nil {
+			w.warnf("warning: no host can join the job any more: %v", err)
+		} else {
+			defer w.doors.close(true)
+			w.say(head.Log{Level: head.Detail, At: w.elapsed(), Text: "another host joins by: " + w.joinBy})
+		}
+	}
 	if w.page != nil {
 		defer w.page.Close()
 	}

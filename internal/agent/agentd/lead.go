@@ -21,6 +21,9 @@ type Lead struct {
 	Self    arbiter.ID
 	Roster  []arbiter.Peer
 	Secret  job.Secret
+	TLS     bool
+	Rarer   int       // as in NodeConfig
+	Plan    StartPlan // of this agent, without processes
 	Engine  *arbiter.Engine
 	Entered time.Time // when the agent became a node of the arbiter
 	Began   time.Time // when all processes had joined; the zero time if they have not
@@ -46,7 +49,7 @@ func (l *Lead) Host(id arbiter.ID) string { return l.Info.host(id, l.Roster) }
 func (n *node) begin(a arbiter.Lead) *Lead {
 	actions := make(chan arbiter.Action)
 	l := &Lead{Term: a.Term, After: a.After, Before: n.heads.Leader(), State: a.State, Info: n.Takeover, Self: n.Self, Roster: n.Roster, Secret: n.bootstrap.Secret,
-		Engine: n.engine, Entered: n.entered, Actions: actions, Over: n.over,
+		TLS: n.bootstrap.TLS, Rarer: n.Rarer, Plan: n.plan, Engine: n.engine, Entered: n.entered, Actions: actions, Over: n.over,
 		Arrived: func() []*Incoming { return n.listener.admit(a.Term) }, Wake: n.listener.wake,
 		actions: actions, done: make(chan struct{})}
 	if a.State.Started {

@@ -66,6 +66,8 @@ type node struct {
 	over      chan struct{}   // closed when the agent ends
 	quit      chan struct{}   // closed when the host's processes have ended
 
+	plan StartPlan // as received, without processes; set before the node enters
+
 	// Set once the node has entered.
 	NodeConfig
 	engine  *arbiter.Engine
@@ -111,6 +113,9 @@ func (n *node) enter(at NodeConfig, drop func()) error {
 	}
 	n.NodeConfig, n.drop, n.entered = at, drop, time.Now()
 	n.heads.Takeover, n.heads.Roster = at.Takeover, at.Roster
+	if at.Term > 0 {
+		n.heads.leader, n.heads.term = at.Leader, at.Term // no other goroutine uses them yet
+	}
 	if at.Takeover != nil {
 		if err := n.listener.serve(); err != nil {
 			return err

@@ -33,11 +33,12 @@ type Pursuit struct {
 // Start makes the first head the one to follow.
 func (p *Pursuit) Start() { p.leader, p.changed = arbiter.Head, make(chan struct{}) }
 
-// Elect makes another head the one to follow. It returns false for the first head.
+// Elect makes another head the one to follow. It returns false if the process has followed it from
+// the start.
 func (p *Pursuit) Elect(id arbiter.ID, term uint64) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	first := p.term == 0 && id == arbiter.Head
+	first := p.term == 0 && id == arbiter.Head || p.term == term
 	p.leader, p.term = id, term
 	if !first {
 		close(p.changed)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/intrahpc/intra/internal/agent/agentwire"
@@ -55,8 +56,26 @@ func Serve(ctx context.Context, in io.Reader, c Config) error {
 	return err
 }
 
+// moved is the answer of an intrarun that was the head: a host that is to join finds the present head
+// at these addresses.
+type moved struct{ addresses []string }
+
+func (m *moved) Error() string { return fmt.Sprintf("the head is at %v by now", m.addresses) }
+
 // ServeJob runs an agent with the given bootstrap. ctx bounds the time until it has connected.
 func ServeJob(ctx context.Context, s *spawn.Bootstrap, c Config) error {
+	for {
+		err := serveJob(ctx, s, c)
+		to, ok := errors.AsType[*moved](err)
+		if !ok {
+			return err
+		}
+		s.Addresses = to.addresses
+	}
+}
+
+// serveJob runs an agent that tries the addresses in s only.
+func serveJob(ctx context.Context, s *spawn.Bootstrap, c Config) error {
 	w, err := watchdog.Start(c.Watchdog, nil)
 	if err != nil {
 		return err
@@ -100,6 +119,9 @@ func prepare(m *agentwire.Conn, n *node) (*server, error) {
 	if err == nil && f.Kind == agentwire.KindRefused {
 		return nil, errors.New(string(f.Body))
 	}
+	if err == nil && f.Kind == agentwire.KindMoved && n.bootstrap.Join != nil {
+		return nil, &moved{strings.Fields(string(f.Body))}
+	}
 	if err != nil || f.Kind != agentwire.KindPlan {
 		return nil, fmt.Errorf("wait for the head's plan: %w", errors.Join(err, agentwire.ErrFrame))
 	}
@@ -127,6 +149,8 @@ func prepare(m *agentwire.Conn, n *node) (*server, error) {
 		m.Finish()
 		return nil, errors.New(ready.Error)
 	}
+	n.plan = o
+	n.plan.Plan.Processes = nil
 	var borrower *launcher.Borrower
 	var identity func() (*launcher.Identity, error)
 	if o.Plan.MPI {

@@ -140,7 +140,7 @@ func (s *server) take(f *agentwire.Frame) error {
 		}
 		s.starter.Settle()
 		s.mu.Lock()
-		s.keeps = at.Takeover != nil
+		s.keeps, s.term = at.Takeover != nil, at.Term
 		s.mu.Unlock()
 		if err := s.node.enter(at, func() { s.out().Close() }); err != nil {
 			s.Failed(err)

@@ -46,6 +46,10 @@ type NodeConfig struct {
 	Takeover *TakeoverInfo  `json:"takeover,omitempty"` // nil if the job ends with the head
 	Rarer    int            `json:"rarer,omitempty"`
 	Guest    bool           `json:"guest,omitempty"` // the host joins the running job; the roster is that of the start
+
+	// The head of a host that joins. Both are 0 if it is the first one.
+	Leader arbiter.ID `json:"leader,omitempty"`
+	Term   uint64     `json:"term,omitempty"`
 }
 
 // TakeoverInfo is the information that a head that takes over needs besides the decisions so

@@ -51,6 +51,7 @@ const (
 	KindCarried                 // A the next piece is written
 	KindAsk                     // A text: a question about the job; the incarnation is its number
 	KindAnswer                  // H text: the answer to the question of that number
+	KindMoved                   // H text: addresses of the present head, for a host that is to join
 )
 
 // Name identifies a process of an agent: the ID that it was started with, and its
@@ -91,7 +92,7 @@ func readFrame(r io.Reader) (f Frame, err error) {
 	}
 	n, rank, replica := binary.BigEndian.Uint32(h[:]), binary.BigEndian.Uint32(h[5:]), binary.BigEndian.Uint32(h[9:])
 	f.Kind = Kind(h[4])
-	if n > maxFrame || f.Kind < KindPlan || f.Kind > KindAnswer || rank>>31 != 0 || replica>>31 != 0 {
+	if n > maxFrame || f.Kind < KindPlan || f.Kind > KindMoved || rank>>31 != 0 || replica>>31 != 0 {
 		return f, ErrFrame
 	}
 	f.Of = Name{job.Process{Rank: int(rank), Replica: int(replica)}, binary.BigEndian.Uint32(h[13:])}

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -53,9 +54,9 @@ func printerMain() {
 
 // startPrinter starts a job of 3 ranks on hosts; intrarun is on the first one of the cluster. It waits
 // until the processes can move.
-func startPrinter(c *cluster, n int, hosts, flags string) *headless {
+func startPrinter(c *cluster, n int, hosts, flags string, env ...string) *headless {
 	spec := c.spec(hosts, "-n 3 -replace -backup 20 -drain -v "+flags, os.Args[0], asPrinter, strconv.Itoa(n))
-	spec.Dir = c.t.TempDir()
+	spec.Dir, spec.Env = c.t.TempDir(), env
 	h := &headless{run{jobtest.Start(c.t, spec), c.t}, spec.Dir}
 	c.t.Cleanup(func() {
 		if c.t.Failed() {
@@ -242,28 +243,59 @@ func TestIntrarunEndsBeforeTheJob(t *testing.T) {
 	}
 }
 
-// When the host of intrarun leaves, so does an agent that has joined the running job there. No host
-// can join after that: it is told so at once.
+// When the host of intrarun leaves, so does an agent that has joined the running job there. A host
+// that joins at the address of intrarun after that finds the present head.
 func TestGuestOnTheHostOfIntrarunLeaves(t *testing.T) {
-	const n = 2000
-	c := newCluster(t, 5)
+	const n = 2500
+	c := newCluster(t, 6)
 	h := startPrinter(c, n, c.list(1, 1, 2, 3), "-r 1")
-	guest := c.join(h.run, 0, "")
-	h.await("host " + c.Hosts[0].Name + " has joined the job, with")
+	moved := func(from, to int) { h.await(" has moved from " + c.Hosts[from].Name + " to " + c.Hosts[to].Name) }
+	var guests []*exec.Cmd
+	join := func(host int) {
+		guests = append(guests, c.join(h.run, host, ""))
+		h.await("host " + c.Hosts[host].Name + " has joined the job, with")
+	}
+	join(0)
 	c.drain(h.run, 1)
-	h.await(" has moved from " + c.Hosts[1].Name + " to " + c.Hosts[0].Name)
-	last := c.join(h.run, 4, "")
-	h.await("host " + c.Hosts[4].Name + " has joined the job, with")
+	moved(1, 0)
+	join(4)
 	h.handOver(c)
-	h.await(" has moved from " + c.Hosts[0].Name + " to " + c.Hosts[4].Name)
-	late := c.join(h.run, 1, "")
-	require.Error(t, late.Wait())
-	require.Contains(t, fmt.Sprint(late.Stderr), "no host can join any more")
+	moved(0, 4)
+	join(5)
+	c.drain(h.run, 2)
+	moved(2, 5)
 	r, _, _ := h.wait()
 	require.Zero(t, r.Code, r.Stderr)
 	requirePrinted(t, n, 0, r.Stdout)
-	require.NoError(t, guest.Wait(), "%s", guest.Stderr)
-	require.NoError(t, last.Wait(), "%s", last.Stderr)
+	for _, g := range guests {
+		require.NoError(t, g.Wait(), "%s", g.Stderr)
+	}
+	c.requireEmpty()
+}
+
+// A host can join under a head that has taken over from a lost one, at the address that it prints.
+func TestHostJoinsASuccessor(t *testing.T) {
+	const n = 2500
+	c := newCluster(t, 5)
+	secret := filepath.Join(t.TempDir(), "secret")
+	require.NoError(t, os.WriteFile(secret, bytes.Repeat([]byte("secret"), 8), 0o600))
+	h := startPrinter(c, n, c.list(1, 1, 2, 3), "-r 1", "INTRA_SECRET_FILE="+secret)
+	require.NoError(t, syscall.Kill(h.PID(), syscall.SIGKILL))
+	h.await(" is the new head")
+	var words []string
+	require.Eventually(t, func() bool { words = joinBy.FindStringSubmatch(h.left(".err")); return words != nil }, jobtest.Deadline, time.Millisecond)
+	name := c.Hosts[4].Name
+	guest := c.Hosts[4].Command(binaries.Intrarun(t), append([]string{"join", "-name", name}, strings.Fields(words[2])[1:]...)...)
+	guest.Env = append(os.Environ(), "INTRA_SECRET_FILE="+secret)
+	require.NoError(t, guest.Start())
+	t.Cleanup(func() { _ = guest.Process.Kill() }) // it has ended if all is well
+	h.await("host " + name + " has joined the job, with")
+	require.NoError(t, syscall.Kill(c.agent(3), syscall.SIGTERM))
+	h.await(" has moved from " + c.Hosts[3].Name + " to " + name)
+	r, out, errs := h.wait()
+	requirePrinted(t, n, 20, r.Stdout+out)
+	require.Contains(t, errs, "intrarun: exit code 0\n")
+	require.NoError(t, guest.Wait())
 	c.requireEmpty()
 }
 
