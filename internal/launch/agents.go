@@ -47,7 +47,7 @@ type agents struct {
 	serving  context.CancelFunc    // stops the listener
 	gate     atomic.Pointer[hosts] // takes hosts that join; nil: none may yet
 	tree     *spawn.Tree
-	starter  *spawn.Starter   // nil before the agents are started
+	starter  *spawn.Starter   // nil before the agents are started, and under a successor
 	later    []*spawn.Starter // of hosts that join the running job; the goroutine of the head adds them
 	results  chan agentResult
 }
@@ -361,10 +361,11 @@ func (a *agents) close(goesOn bool) {
 	if a.serving != nil {
 		a.serving()
 	}
-	if a.starter == nil {
-		return
+	all := a.later
+	if a.starter != nil {
+		all = append([]*spawn.Starter{a.starter}, a.later...)
 	}
-	for _, s := range append([]*spawn.Starter{a.starter}, a.later...) {
+	for _, s := range all {
 		if !goesOn {
 			s.Finish()
 		}

@@ -27,7 +27,7 @@ const growTime = jobsocket.AskTime - 2*time.Second
 // until they have.
 func (d *driver) grow(question string) string {
 	if d.gate == nil {
-		return growRefused + "this job starts no hosts while it runs: begin it with -replace and -hosts or -hostfile; under a successor of its head none can join"
+		return growRefused + "this job starts no hosts while it runs: begin it with -replace and -hosts or -hostfile"
 	}
 	hosts, err := job.ParseHosts(strings.TrimPrefix(question, askGrow))
 	if err != nil {
@@ -80,7 +80,7 @@ func (w *hosts) bring(a *agents, host *job.Host) (<-chan error, error) {
 		if err := w.head.MayJoin(host.Name); err != nil {
 			return err
 		}
-		starter := spawn.Start(s, w.watchdog, func(n spawn.News) {
+		starter := spawn.Start(s, a.watchdog, func(n spawn.News) {
 			switch {
 			case n.Line != "":
 				w.console.Notef("intrarun: %s: %s", n.Host, n.Line)

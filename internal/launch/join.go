@@ -78,12 +78,14 @@ func (w *hosts) redirect(m *agentwire.Conn) {
 
 // receive makes a successor accept hosts that join, at addresses of its own.
 func (w *hosts) receive(l *agentd.Lead) error {
-	a := &agents{secret: l.Secret}
+	b := l.Start
+	a := &agents{secret: l.Secret, watchdog: l.Guard, tree: &spawn.Tree{Fanout: b.Fanout},
+		config: &Config{Job: Job{TLS: b.TLS, Verbose: w.job.Verbose}, RemoteShell: b.Shell, Agent: b.Agent}}
 	a.plan = func([]job.Process, int) agentd.StartPlan { return l.Plan }
 	if l.Plan.Hash != "" {
 		a.program = l.Plan.Plan.Path
 	}
-	secure, err := job.NewSecure(&a.secret, agentwire.HeadName, l.TLS)
+	secure, err := job.NewSecure(&a.secret, agentwire.HeadName, b.TLS)
 	if err != nil {
 		return err
 	}
@@ -98,7 +100,10 @@ func (w *hosts) receive(l *agentd.Lead) error {
 	}
 	w.roster, w.info, w.rarer, w.leader, w.term = l.Roster, l.Info, l.Rarer, l.Self, l.Term
 	w.doors, w.joinAt = a, strings.Join(a.reached, " ")
-	w.joinBy = joinCommand("FILE", l.TLS, a.reached)
+	w.joinBy = joinCommand("FILE", b.TLS, a.reached)
+	if a.gate.Store(w); b.Shell != "" {
+		w.gate = a
+	}
 	joins := func(peer string) bool { _, is := agentwire.JoinerHost(peer); return is }
 	go secure.Serve(ctx, a.listener, joins, func(c net.Conn, peer string) {
 		name, _ := agentwire.JoinerHost(peer)

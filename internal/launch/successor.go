@@ -61,7 +61,7 @@ func (s *successor) run() (code int) {
 		if err := w.receive(s.lead); err != nil {
 			w.warnf("warning: no host can join the job any more: %v", err)
 		} else {
-			defer w.doors.close(true)
+			defer func() { w.doors.close(w.head.Summary().Retired) }()
 			w.say(head.Log{Level: head.Detail, At: w.elapsed(), Text: "another host joins by: " + w.joinBy})
 		}
 	}

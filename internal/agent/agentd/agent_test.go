@@ -208,6 +208,43 @@ func TestInvalidPlans(t *testing.T) {
 	require.ErrorContains(t, <-done, "open files")
 }
 
+// A host that is to join is sent on by an intrarun that was the head. An agent of the start is not.
+func TestHostThatJoinsIsSentOn(t *testing.T) {
+	for _, join := range []*job.Host{nil, {Slots: 1}} {
+		here, there := net.Pipe()
+		m, head := agentwire.NewConn(here), agentwire.NewConn(there)
+		n := newTestNode(t, &spawn.Bootstrap{Secret: job.NewSecret(), Name: "h2", Join: join}, nil)
+		head.Send(agentwire.KindMoved, agentwire.Name{}, []byte("10.0.0.3:7 [fd77::3]:7"))
+		_, err := prepare(m, n)
+		to, ok := errors.AsType[*moved](err)
+		require.Equal(t, join != nil, ok, err)
+		if ok {
+			require.Equal(t, []string{"10.0.0.3:7", "[fd77::3]:7"}, to.addresses)
+		}
+		m.Close()
+		head.Close()
+	}
+}
+
+// A process that has followed a head from the start stays connected when the arbiter reports it.
+func TestHeadToFollow(t *testing.T) {
+	p := new(Pursuit)
+	p.Start()
+	require.False(t, p.Elect(arbiter.Head, 1), "the first head")
+	first := p.Succeeded(1)
+	require.True(t, p.Elect(3, 2))
+	<-first
+	second := p.Succeeded(2)
+	require.False(t, p.Elect(3, 2), "it is reported again")
+	select {
+	case <-second:
+		require.Fail(t, "the head has not changed")
+	default:
+	}
+	<-p.Succeeded(1)
+	require.EqualValues(t, 3, p.Leader())
+}
+
 // takingOver listens as the agent of b, which is the head in place of a lost one. The agents
 // of a and c may connect: join makes one of them do so.
 func takingOver(t *testing.T) (l *takeoverListener, join func(host string, term uint64) *agentwire.Conn) {

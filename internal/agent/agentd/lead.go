@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/intrahpc/intra/internal/agent/spawn"
+	"github.com/intrahpc/intra/internal/agent/watchdog"
 	"github.com/intrahpc/intra/internal/base/lease"
 	"github.com/intrahpc/intra/internal/head/arbiter"
 	"github.com/intrahpc/intra/internal/head/decision"
@@ -21,9 +23,10 @@ type Lead struct {
 	Self    arbiter.ID
 	Roster  []arbiter.Peer
 	Secret  job.Secret
-	TLS     bool
-	Rarer   int       // as in NodeConfig
-	Plan    StartPlan // of this agent, without processes
+	Rarer   int                // as in NodeConfig
+	Start   *spawn.Bootstrap   // of this agent
+	Guard   *watchdog.Watchdog // of this agent
+	Plan    StartPlan          // of this agent, without processes
 	Engine  *arbiter.Engine
 	Entered time.Time // when the agent became a node of the arbiter
 	Began   time.Time // when all processes had joined; the zero time if they have not
@@ -49,7 +52,7 @@ func (l *Lead) Host(id arbiter.ID) string { return l.Info.host(id, l.Roster) }
 func (n *node) begin(a arbiter.Lead) *Lead {
 	actions := make(chan arbiter.Action)
 	l := &Lead{Term: a.Term, After: a.After, Before: n.heads.Leader(), State: a.State, Info: n.Takeover, Self: n.Self, Roster: n.Roster, Secret: n.bootstrap.Secret,
-		TLS: n.bootstrap.TLS, Rarer: n.Rarer, Plan: n.plan, Engine: n.engine, Entered: n.entered, Actions: actions, Over: n.over,
+		Rarer: n.Rarer, Start: n.bootstrap, Guard: n.watchdog, Plan: n.plan, Engine: n.engine, Entered: n.entered, Actions: actions, Over: n.over,
 		Arrived: func() []*Incoming { return n.listener.admit(a.Term) }, Wake: n.listener.wake,
 		actions: actions, done: make(chan struct{})}
 	if a.State.Started {

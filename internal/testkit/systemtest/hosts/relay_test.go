@@ -244,10 +244,11 @@ func TestIntrarunEndsBeforeTheJob(t *testing.T) {
 }
 
 // When the host of intrarun leaves, so does an agent that has joined the running job there. A host
-// that joins at the address of intrarun after that finds the present head.
+// that joins at the address of intrarun after that finds the present head, which also starts the
+// agents of hosts.
 func TestGuestOnTheHostOfIntrarunLeaves(t *testing.T) {
 	const n = 2500
-	c := newCluster(t, 6)
+	c := newCluster(t, 7)
 	h := startPrinter(c, n, c.list(1, 1, 2, 3), "-r 1")
 	moved := func(from, to int) { h.await(" has moved from " + c.Hosts[from].Name + " to " + c.Hosts[to].Name) }
 	var guests []*exec.Cmd
@@ -262,8 +263,13 @@ func TestGuestOnTheHostOfIntrarunLeaves(t *testing.T) {
 	h.handOver(c)
 	moved(0, 4)
 	join(5)
-	c.drain(h.run, 2)
+	ask := func(command, what string) {
+		out, err := c.Hosts[0].Command(binaries.Intrarun(t), command, strconv.Itoa(h.PID()), what).CombinedOutput()
+		require.NoError(t, err, "%s\n%s", out, h.Stderr())
+	}
+	ask("drain", "1.0")
 	moved(2, 5)
+	ask("grow", c.Hosts[6].Name)
 	r, _, _ := h.wait()
 	require.Zero(t, r.Code, r.Stderr)
 	requirePrinted(t, n, 0, r.Stdout)
