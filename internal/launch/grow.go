@@ -23,20 +23,20 @@ const (
 // growTime bounds the answer to askGrow: a host that takes longer still joins.
 const growTime = jobsocket.AskTime - 2*time.Second
 
-// grow answers askGrow: it starts an agent on each of the hosts, which join the job, and waits
-// until they have.
-func (d *driver) grow(question string) string {
-	if d.gate == nil {
+// grow answers askGrow: it starts an agent on each of the hosts, which join the job by a, and waits
+// until they have. Without a none can.
+func (d *driver) grow(a *agents, question string) string {
+	if a == nil {
 		return growRefused + "this job starts no hosts while it runs: begin it with -replace and -hosts or -hostfile"
 	}
 	hosts, err := job.ParseHosts(strings.TrimPrefix(question, askGrow))
 	if err != nil {
 		return growRefused + err.Error()
 	}
-	w, late := d.gate.gate.Load(), time.After(growTime)
+	w, late := a.gate.Load(), time.After(growTime)
 	results := make([]<-chan error, len(hosts))
 	for i := range hosts {
-		if results[i], err = w.bring(d.gate, &hosts[i]); err != nil {
+		if results[i], err = w.bring(a, &hosts[i]); err != nil {
 			return growRefused + err.Error()
 		}
 	}

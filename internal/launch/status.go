@@ -131,12 +131,17 @@ func (d *driver) answer() (stop func()) {
 // answerTo returns the answer to a question, "" if the head has ended. Any goroutine may call it
 // but that of the head.
 func (d *driver) answerTo(question string) string {
-	if strings.HasPrefix(question, askGrow) {
-		return d.grow(question)
-	}
-	text := make(chan string, 1)
-	d.post(func() { text <- d.reply(question) })
+	text, gate := make(chan string, 1), make(chan *agents, 1)
+	d.post(func() {
+		if strings.HasPrefix(question, askGrow) {
+			gate <- d.gate
+			return
+		}
+		text <- d.reply(question)
+	})
 	select {
+	case a := <-gate:
+		return d.grow(a, question)
 	case t := <-text:
 		return t
 	case <-d.done:
