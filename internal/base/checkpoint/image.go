@@ -138,3 +138,35 @@ func (s *Sent) Changed(im *Image) iter.Seq2[Key, []byte] {
 		}
 	}
 }
+
+// Ahead passes chunks of im to send before the receiver needs the whole image: about most bytes
+// of those that were never sent, and then, if there is room left, of those that have changed
+// since. In the other order it would not come to an end with a program that changes more than
+// that each time. It reports whether each chunk was sent at least once.
+func (s *Sent) Ahead(im *Image, most int, send func(Key, []byte)) (all bool) {
+	if s.hashes == nil {
+		s.hashes = make(map[Key]uint64)
+	}
+	bytes := 0
+	for k, c := range im.Chunks() {
+		if _, ok := s.hashes[k]; ok {
+			continue
+		}
+		if bytes >= most {
+			return false
+		}
+		s.hashes[k] = xxh3.Hash(c)
+		send(k, c)
+		bytes += len(c)
+	}
+	if bytes >= most {
+		return true
+	}
+	for k, c := range s.Changed(im) {
+		send(k, c)
+		if bytes += len(c); bytes >= most {
+			break
+		}
+	}
+	return true
+}

@@ -250,6 +250,46 @@ func TestOnlyChangedChunksAreSent(t *testing.T) {
 	require.ErrorIs(t, next.Put(checkpoint.Key{}, make([]byte, checkpoint.ChunkBytes+1)), checkpoint.ErrCorrupt)
 }
 
+// A copy ahead of time comes to its end, however much changes from one call to the next. What
+// has changed is sent only where there is room.
+func TestCopyAheadEnds(t *testing.T) {
+	const chunks = 8
+	x := make([]float64, chunks*checkpoint.ChunkBytes/8)
+	var s checkpoint.State
+	require.NoError(t, s.Add("x", &x))
+	var sent checkpoint.Sent
+	a := checkpoint.NewAssembly(nil)
+	calls, most := 0, 2*checkpoint.ChunkBytes
+	for all := false; !all; calls++ {
+		require.Less(t, calls, chunks)
+		for i := range chunks / 2 {
+			x[i*checkpoint.ChunkBytes/8]++
+		}
+		im, err := s.Image()
+		require.NoError(t, err)
+		bytes := 0
+		all = sent.Ahead(im, most, func(k checkpoint.Key, c []byte) {
+			require.NoError(t, a.Put(k, append([]byte(nil), c...)))
+			bytes += len(c)
+		})
+		require.LessOrEqual(t, bytes, most)
+	}
+	require.Equal(t, chunks/2, calls)
+	im, err := s.Image()
+	require.NoError(t, err)
+	changed := 0
+	require.True(t, sent.Ahead(im, most, func(k checkpoint.Key, c []byte) { changed++; require.NoError(t, a.Put(k, append([]byte(nil), c...))) }))
+	require.Equal(t, 2, changed)
+	for k, c := range sent.Changed(im) {
+		changed++
+		require.NoError(t, a.Put(k, append([]byte(nil), c...)))
+	}
+	require.Equal(t, chunks/2, changed)
+	got, err := a.Finish(im.Manifest())
+	require.NoError(t, err)
+	require.Equal(t, im.Manifest(), got.Manifest())
+}
+
 func TestCloneIsACopy(t *testing.T) {
 	x := make([]float64, checkpoint.ChunkBytes/8+3)
 	var s checkpoint.State

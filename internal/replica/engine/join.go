@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/intrahpc/intra/internal/base/checkpoint"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/recovery"
 	"github.com/intrahpc/intra/transport"
@@ -46,17 +47,13 @@ func (r *recovering) donate(p job.Process, yield func(func())) error {
 	if err != nil {
 		return fmt.Errorf("safe point: %w", err)
 	}
-	all, bytes := true, 0
+	all := false
 	yield(func() {
 		out.begin(im.Bytes())
-		for k, c := range out.sent.Changed(im) {
+		all = out.sent.Ahead(im, aheadBytes, func(k checkpoint.Key, c []byte) {
 			out.send(frameChunk, k, slices.Clone(c))
 			r.faults.StepHere(job.KillJoin, "copy")
-			if bytes += len(c); bytes >= aheadBytes {
-				all = false
-				break
-			}
-		}
+		})
 	})
 	r.reply(r.member.Donated(p, all))
 	return nil
