@@ -17,6 +17,7 @@ import (
 // commands are the subcommands of intrarun, by their first argument. They return the exit
 // code.
 var commands = map[string]func(args []string) int{
+	"degree": degree,
 	"drain":  drain,
 	"grow":   grow,
 	"join":   join,

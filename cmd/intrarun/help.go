@@ -20,6 +20,8 @@ slash also one in PATH), it is run; otherwise it is built as a Go package with t
                                   moves the processes of a host, or one process, to other hosts
                                   at their next safe points; they end after DURATION, like 30s,
                                   if another replica goes on
+  intrarun degree JOB RANK=N...   sets how many replicas ranks have from their next safe points on,
+                                  in a running job whose -r or -degrees has a range
   intrarun grow JOB HOST[:SLOTS]...
                                   makes hosts join a running job with -replace and -hosts
   intrarun join [-name NAME] [-slots N] [-rack NAME] [-addr ADDRESS] [-tls] HEAD-ADDRESS...
@@ -29,7 +31,7 @@ slash also one in PATH), it is run; otherwise it is built as a Go package with t
   intrarun -version               prints the version of intrarun
 
 SIGQUIT (Ctrl-\) has intrarun print the status, too. A program with the name status, drain,
-grow, join or report is called ./status. docs/flags.md says which flags are for what.
+degree, grow, join or report is called ./status. docs/flags.md says which flags are for what.
 `
 
 // helpWidth is the width of the help in columns. helpIndent is the column where the texts

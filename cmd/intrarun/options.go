@@ -105,6 +105,9 @@ func (o *options) resolveDegrees() (err error) {
 	if o.Degrees, err = spec.Resolve(); err != nil {
 		return err
 	}
+	if o.least > 0 {
+		o.Least = slices.Repeat([]int{o.least}, len(o.Degrees))
+	}
 	if len(o.Degrees) == 1 {
 		o.facts[oneRank] = "the job has one rank"
 	}

@@ -64,7 +64,7 @@ func (c *Config) enter(host *decision.Host) bool {
 	if c.node(host.Node) != nil {
 		return false
 	}
-	c.Nodes = append(slices.Clip(c.Nodes), Node{ID: host.Node, Name: host.Name, Slots: host.Slots, Listen: host.ListenAt()})
+	c.Nodes = append(slices.Clip(c.Nodes), Node{ID: host.Node, Name: host.Name, Rack: host.Rack, Slots: host.Slots, Listen: host.ListenAt()})
 	return true
 }
 

@@ -26,7 +26,8 @@ const FirstHead detect.ID = 1
 
 // Config describes the job to its head. A successor gets the same, except for Self.
 type Config struct {
-	Degrees []int
+	Degrees []int                     // slots of each rank: the most replicas that it can have
+	Least   []int                     // the fewest; nil: every rank has as many as it has slots
 	Nodes   []Node                    // hosts on which processes may run; a job on one host has one node
 	Of      map[job.Process]detect.ID // the node of each process at the beginning; a slot without one is vacant until a host has room
 	Spares  []detect.ID               // the node of each spare
@@ -80,6 +81,7 @@ type Config struct {
 type Node struct {
 	ID     detect.ID
 	Name   string
+	Rack   string // "": unknown
 	Slots  int
 	Listen string // the address where processes listen for links over TCP; "" if they need none
 }

@@ -142,13 +142,11 @@ func (ds *deaths) tell(v decision.Verdict) {
 	}
 }
 
-// letGo kills a process whose slot another process has taken over. The process has stopped in
-// the cut that moved the slot, and never leaves that cut. letGo also kills a process that was
-// to relieve another one, if that one died first.
+// letGo kills a process whose slot another process has taken over, or whose rank is to have
+// fewer replicas. The process has stopped in the cut that decides that, and never leaves it.
+// letGo also kills a process that was to relieve another one, if that one died first.
 func (ds *deaths) letGo(m *member, v decision.Verdict) {
-	if m.end = "moved"; v.Withdrawn {
-		m.end = "dismissed"
-	}
+	m.end = endOf(v)
 	ds.kill(m)
 	m.settled = m.settled || !m.made
 	m.to(dead)
@@ -158,6 +156,17 @@ func (ds *deaths) letGo(m *member, v decision.Verdict) {
 		return
 	}
 	ds.members.succeeded(m)
+}
+
+// endOf returns how a process ended that was let go, for the report.
+func endOf(v decision.Verdict) string {
+	switch {
+	case v.Withdrawn:
+		return "dismissed"
+	case v.Cause == job.CauseDropped:
+		return "dropped"
+	}
+	return "moved"
 }
 
 // declareAll declares the processes that died together, and then checks the consequences of

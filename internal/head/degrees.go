@@ -20,7 +20,7 @@ func (h *Head) degrees() (start []int, changes []runreport.DegreeChange) {
 		changes = append(changes, runreport.DegreeChange{At: at, Process: p, Degree: by})
 	}
 	for _, v := range h.state.Verdicts {
-		if !v.Withdrawn && !v.Relieved && (v.Incarnation == firstIncarnation || h.members.lived(v.Process, v.Incarnation)) {
+		if !v.Withdrawn && (!v.Relieved || v.Cause == job.CauseDropped) && (v.Incarnation == firstIncarnation || h.lived(v.Process, v.Incarnation)) {
 			change(v.Process, -1, v.At.Seconds())
 		}
 	}

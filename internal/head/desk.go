@@ -189,12 +189,22 @@ func (k *desk) doing(m *member) *job.Doing {
 // unopened reports whether the files that the job begins with are still unknown.
 func (k *desk) unopened() bool { return k.config.readsFiles() && k.state.Opened == nil }
 
-// grows reports whether r is the first process of a slot that was vacant at the start. It
-// replaces no other.
+// grows reports whether r replaces no other process: it is the first in a slot that was vacant at
+// the start, or the last one with a state there was let go because its rank was to have fewer
+// replicas.
 func (k *desk) grows(r decision.Replaced) bool {
-	return k.config.vacant(r.Process) && !slices.ContainsFunc(k.state.Verdicts, func(v decision.Verdict) bool {
-		return v.Process == r.Process && v.Incarnation < r.Incarnation && !v.Withdrawn
-	})
+	grows := k.config.vacant(r.Process)
+	for _, v := range k.state.Verdicts {
+		if v.Process == r.Process && v.Incarnation < r.Incarnation && !v.Withdrawn && (v.Incarnation == firstIncarnation || k.lived(v.Process, v.Incarnation)) {
+			grows = v.Cause == job.CauseDropped
+		}
+	}
+	return grows
+}
+
+// lived reports whether a replacement ever received its state.
+func (k *desk) lived(p job.Process, incarnation uint32) bool {
+	return slices.ContainsFunc(k.state.Replaced, func(r decision.Replaced) bool { return r.Process == p && r.Incarnation == incarnation })
 }
 
 func firstLine(s string) string {

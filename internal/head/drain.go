@@ -51,7 +51,7 @@ func (ls *leaves) mayMove(m *member) bool {
 
 // room reports whether a process or a host can take the slot of m.
 func (ls *leaves) room(m *member) bool {
-	return ls.members.bestSpare(m.process) != nil || ls.config.Replace && ls.members.elsewhere(m.process, m) != nil
+	return ls.members.bestSpare(m.process) != nil || ls.config.Replace && ls.members.elsewhere(m.process, m.from.Node) != nil
 }
 
 // other returns a live replica of m's rank on another host that stays, or nil. A replica on

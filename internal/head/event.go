@@ -176,6 +176,13 @@ type Leave struct {
 	Within      time.Duration
 }
 
+// SetDegrees reports that ranks are to have these numbers of replicas, by rank. MayDegrees allows
+// it.
+type SetDegrees struct {
+	Degrees map[int]int
+	Reason  string
+}
+
 // HostArrives reports that a host is ready to join the running job.
 type HostArrives struct {
 	Host   decision.Host
@@ -217,5 +224,6 @@ func (Deadlocked) event()    {}
 func (StandApart) event()    {}
 func (Leave) event()         {}
 func (HostArrives) event()   {}
+func (SetDegrees) event()    {}
 func (End) event()           {}
 func (Tick) event()          {}

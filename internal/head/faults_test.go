@@ -186,6 +186,9 @@ func (w *world) loseHead() {
 	if len(w.state.Reliefs) > 0 {
 		w.seen["a head is lost while a process is relieved"]++
 	}
+	if slices.ContainsFunc(w.state.Verdicts, func(v decision.Verdict) bool { return v.Cause == job.CauseDropped }) {
+		w.seen["a head is lost after a process was let go"]++
+	}
 	if w.state.Recovery.Rolling {
 		w.seen["a head is lost in a rollback"]++
 	}

@@ -109,6 +109,8 @@ func (h *Head) step(e Event) {
 		}
 	case Leave:
 		h.leaves.request(e)
+	case SetDegrees:
+		h.members.setDegrees(e)
 	case HostArrives:
 		h.arrives(e)
 	case Tick:

@@ -119,11 +119,11 @@ func (w *world) judgeProcesses(s Summary) {
 				w.failf("%v has end %s without such a verdict", p.Process.Process, p.End)
 			}
 		case "finished", "ended", "dismissed":
-		case "moved":
+		case "moved", "dropped":
 			if !slices.ContainsFunc(w.state.Verdicts, func(v decision.Verdict) bool {
 				return v.Process == p.Process.Process && v.Incarnation == p.Process.Incarnation && v.Relieved
 			}) {
-				w.failf("%v has moved without a verdict on it", p.Process)
+				w.failf("%v was let go without a verdict on it", p.Process)
 			}
 		default:
 			w.failf("%v has the end %q", p.Process.Process, p.End)

@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/intrahpc/intra/internal/base/detect"
+	"github.com/intrahpc/intra/internal/head/decision"
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/recovery"
 )
 
 // leave orders a host or a process to leave, perhaps with too little time.
@@ -46,31 +48,106 @@ func (w *world) leave() {
 	}
 }
 
-// relieved marks a process whose slot another one has taken over. The process has stopped in
-// the cut.
+// relieved marks a process whose slot another one has taken over.
 func (w *world) relieved(v job.Verdict) {
 	w.seen["a process is relieved"]++
+	w.stays(v)
+	if w.alive(v.Process.Rank) == 1 {
+		w.seen["the last replica is relieved"]++
+	}
+	if at := w.state.Places[v.Process]; at.ID != v.Process {
+		w.seen["a spare relieves a process"]++
+	}
+}
+
+// dropped marks a process whose rank is to have fewer replicas.
+func (w *world) dropped(v job.Verdict) {
+	w.seen["a process is let go"]++
+	w.stays(v)
+	if w.alive(v.Process.Rank) == 0 {
+		w.failf("the last replica of rank %d is let go", v.Process.Rank)
+	}
+	if w.state.Places[v.Process].Incarnation > firstIncarnation {
+		w.seen["a process that has joined is let go"]++
+	}
+}
+
+// stays marks a process that never leaves the cut in which it has stopped.
+func (w *world) stays(v job.Verdict) {
 	for _, a := range w.agents {
 		for _, p := range a.all {
 			if p.process != v.Process || p.incarnation != v.Incarnation {
 				continue
 			}
 			if p.relieved = true; !p.dead && !p.inPoint {
-				w.failf("%v is relieved outside of the cut", p)
+				w.failf("%v leaves its slot outside of a cut", p)
 			}
 		}
 	}
-	alive := 0
+}
+
+// alive returns the number of processes in the slots of a rank that are not dead.
+func (w *world) alive(rank int) (n int) {
 	for p, at := range w.state.Places {
-		if p.Rank == v.Process.Rank && at.Status != "dead" {
-			alive++
+		if p.Rank == rank && at.Status != decision.Dead {
+			n++
 		}
 	}
-	if alive == 1 {
-		w.seen["the last replica is relieved"]++
+	return n
+}
+
+// setDegrees sets the numbers of replicas of some ranks, if the head allows it. Sometimes there
+// is no room.
+func (w *world) setDegrees() bool {
+	e := SetDegrees{Degrees: make(map[int]int), Reason: "by hand"}
+	for range 1 + w.random.IntN(2) {
+		rank := w.random.IntN(len(w.spec.degrees))
+		e.Degrees[rank] = 1 + w.random.IntN(w.spec.degrees[rank])
 	}
-	if at := w.state.Places[v.Process]; at.ID != v.Process {
-		w.seen["a spare relieves a process"]++
+	if err := w.head.MayDegrees(e.Degrees); err != nil && (w.head.phase != working || w.random.IntN(4) > 0) {
+		return false
+	}
+	w.seen["the numbers of replicas are set"]++
+	w.step(e)
+	return true
+}
+
+// hitWhileLettingGo loses the host of a process that is about to be let go, or of another
+// replica of its rank, while that is being decided. The loss is kept first.
+func (w *world) hitWhileLettingGo() bool {
+	for _, e := range w.proposed {
+		if e.Recovery == nil || len(e.Recovery.Departed) == 0 {
+			continue
+		}
+		p := job.Process{Rank: e.Recovery.Departed[0].Process.Rank, Replica: w.random.IntN(w.spec.degrees[e.Recovery.Departed[0].Process.Rank])}
+		if at := w.state.Places[p]; at.Node != 0 && !w.agent(at.Node).lost && w.agent(at.Node) != w.on {
+			w.loseHost(w.agent(at.Node))
+			w.declareLost()
+			return true
+		}
+	}
+	return false
+}
+
+// checkJoined checks that no rank gets more replicas than it is to have. It allows for a number
+// that the head has only just learnt.
+func (w *world) checkJoined(d *recovery.Decision) {
+	const lately = 400 // moves
+	for rank, n := range w.state.Degrees {
+		has, more := 0, 0
+		for replica := range w.spec.degrees[rank] {
+			if at, known := w.state.Recovery.Places[job.Process{Rank: rank, Replica: replica}]; !known || at.Status == recovery.Lives || at.Status == recovery.Ended {
+				has++
+			}
+		}
+		for _, j := range d.Joined {
+			if j.Process.Rank == rank && !j.Relieves {
+				more++
+			}
+		}
+		if more > 0 && has+more > n && w.moves-w.setAt[rank] > lately {
+			w.failf("rank %d is to have %d replicas and gets %d", rank, n, has+more)
+		}
 	}
 }
 

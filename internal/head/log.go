@@ -42,6 +42,8 @@ func (h *Head) committed(e decision.Entry) {
 		h.leaves.ending()
 	case decision.Resigned:
 		h.leaves.handedOver()
+	case decision.Degrees:
+		h.members.degreesSet(e)
 	case decision.Left:
 		h.leaves.decided(e)
 	case decision.Fired:

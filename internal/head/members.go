@@ -69,11 +69,6 @@ func (ms *members) placed(m *member) bool {
 	return ms.state.Places[m.process].Incarnation == m.incarnation || ms.state.Reliefs[m.process].Incarnation == m.incarnation
 }
 
-// lived reports whether a replacement ever received its state.
-func (ms *members) lived(p job.Process, incarnation uint32) bool {
-	return slices.ContainsFunc(ms.state.Replaced, func(r decision.Replaced) bool { return r.Process == p && r.Incarnation == incarnation })
-}
-
 // lifeOf returns the incarnation of a process in slot p. frames is the incarnation in the
 // process's frames: its own one or, after a rollback, the number of the rollback. Processes
 // and rollbacks are numbered in one sequence. So the process is the latest one in the slot

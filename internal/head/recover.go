@@ -139,7 +139,8 @@ func (pl *plan) kept(e decision.Entry) {
 }
 
 // admitted makes joiners live. Some joiners relieve a process. admitted reports to recovery
-// which of those joiners had already died: there the relieved process goes on.
+// which of those joiners had already died: there the relieved process goes on. It also reports
+// which processes were to leave their ranks and stay after all.
 func (pl *plan) admitted(d *recovery.Decision) {
 	var void []job.Endpoint
 	relieves := false
@@ -154,7 +155,19 @@ func (pl *plan) admitted(d *recovery.Decision) {
 			pl.sayReplaced(m)
 		}
 	}
-	if relieves {
+	for _, e := range d.Departed {
+		m := pl.members.holder(e.Process, e.Incarnation)
+		if !pl.state.Departs(e) {
+			void = append(void, e)
+			continue
+		}
+		rank := e.Process.Rank
+		pl.warnf("%v is let go on %s at safe point %d, %d of %d replicas of rank %d left", e.Process, m.node.Name, d.Number, pl.members.alive(rank), pl.config.Degrees[rank], rank)
+	}
+	if len(d.Departed) > 0 { // other ranks may have their slots
+		pl.recovery.first(func(d *recovery.Head, now time.Duration) []recovery.Action { return d.Room(now) })
+	}
+	if relieves || len(d.Departed) > 0 {
 		pl.recovery.first(func(d *recovery.Head, now time.Duration) []recovery.Action { return d.Admitted(void, now) })
 	}
 }

@@ -26,7 +26,7 @@ func (ms *members) relieve(p job.Process, incarnation uint32) {
 		ms.choose(m)
 		return
 	}
-	n := ms.elsewhere(p, old)
+	n := ms.elsewhere(p, old.from.Node)
 	if n == nil || !ms.config.Replace || ms.phase > working {
 		ms.sayRefused(p, fmt.Sprintf("%v cannot be moved: no other host has a free slot", p))
 		ms.recovery.notify(func(d *recovery.Head, now time.Duration) []recovery.Action {

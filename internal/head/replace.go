@@ -30,7 +30,7 @@ func (ms *members) fill(p job.Process) {
 	}
 	node, err := ms.settleOn(p, old)
 	if err != nil {
-		if !old.vacant() {
+		if !ms.open(old) {
 			ms.sayRefused(p, fmt.Sprintf("%v cannot be replaced: %v", p, err))
 		}
 		ms.recovery.notify(func(d *recovery.Head, now time.Duration) []recovery.Action {
@@ -52,13 +52,20 @@ func (ms *members) unwant(p job.Process) {
 // errNoRoom is why a vacant slot stays so.
 var errNoRoom = errors.New("no host has a free slot")
 
+// open reports whether the next process in the slot of m is one more replica: no process there
+// has died that it would replace.
+func (ms *members) open(m *member) bool {
+	return m.vacant() || m.verdict != nil && (m.verdict.Cause == job.CauseDropped || m.verdict.Withdrawn && ms.config.Least != nil)
+}
+
 // settleOn chooses the host of a joiner. The first choice is the host of the earlier process,
-// unless that host is lost or a broken link killed that process. The second choice is another
-// host with room, without another replica of the rank if possible. If no other host has room,
-// settleOn returns to a host that is not lost.
+// unless that host is lost or a broken link killed that process, or another process has its
+// place there. The second choice is another host with room, as far as possible from the other
+// replicas of the rank. If no other host has room, settleOn returns to a host that is not lost.
+// One more replica takes any host with room, and no other.
 func (ms *members) settleOn(p job.Process, old *member) (detect.ID, error) {
-	if old.vacant() {
-		if best := ms.elsewhere(p, old); best != nil && ms.config.Replace {
+	if ms.open(old) {
+		if best := ms.elsewhere(p, 0); best != nil && ms.config.Replace {
 			return best.ID, nil
 		}
 		return 0, errNoRoom
@@ -68,10 +75,11 @@ func (ms *members) settleOn(p job.Process, old *member) (detect.ID, error) {
 	if !ms.config.Replace {
 		return 0, errors.New("no spare process is left")
 	}
-	if !lost && !leaves && (old.verdict == nil || old.verdict.Cause != job.CauseLink) {
+	if !lost && !leaves && (old.verdict == nil || old.verdict.Cause != job.CauseLink) &&
+		(ms.config.Least == nil || ms.used()[old.from.Node] < old.node.Slots) {
 		return old.from.Node, nil
 	}
-	best := ms.elsewhere(p, old)
+	best := ms.elsewhere(p, old.from.Node)
 	switch {
 	case best != nil:
 		return best.ID, nil
@@ -83,20 +91,27 @@ func (ms *members) settleOn(p job.Process, old *member) (detect.ID, error) {
 	return old.from.Node, nil
 }
 
-// elsewhere returns another host than old's with a free slot, without another replica of the
-// rank if possible. It returns nil if there is none.
-func (ms *members) elsewhere(p job.Process, old *member) (best *Node) {
-	used, together := make(map[detect.ID]int), make(map[detect.ID]bool)
+// elsewhere returns a host with a free slot, but not that one: a host without another replica of
+// the rank if possible, and in a rack without one. It returns nil if there is none.
+func (ms *members) elsewhere(p job.Process, but detect.ID) (best *Node) {
+	used, together, racks := ms.used(), make(map[detect.ID]bool), make(map[string]bool)
 	for _, o := range ms.all {
-		if o.state < gone {
-			used[o.from.Node]++
-			together[o.from.Node] = together[o.from.Node] || o.process.Rank == p.Rank
+		if o.state < gone && o.process.Rank == p.Rank {
+			together[o.from.Node], racks[o.node.Rack] = true, o.node.Rack != ""
 		}
+	}
+	near := func(n *Node) int {
+		switch {
+		case together[n.ID]:
+			return 2
+		case racks[n.Rack]:
+			return 1
+		}
+		return 0
 	}
 	for i := range ms.config.Nodes {
 		n := &ms.config.Nodes[i]
-		if _, lost := ms.state.Lost[n.ID]; !lost && !ms.state.Leaves(n.ID) && n.ID != old.from.Node && used[n.ID] < n.Slots &&
-			(best == nil || together[best.ID] && !together[n.ID]) {
+		if ms.stays(n.ID) && n.ID != but && used[n.ID] < n.Slots && (best == nil || near(n) < near(best)) {
 			best = n
 		}
 	}

@@ -121,7 +121,7 @@ func (h *Head) restoreMember(p job.Process, at decision.Place, relieves bool) *m
 	if m.vacant() {
 		m.node = new(Node)
 	}
-	if at.Incarnation == firstIncarnation || h.members.lived(p, at.Incarnation) {
+	if at.Incarnation == firstIncarnation || h.lived(p, at.Incarnation) {
 		m.role, m.native = First, h.config.Setup.MPI && at.Incarnation == firstIncarnation
 	}
 	h.members.add(m, p, at.Incarnation)
@@ -166,6 +166,9 @@ func (h *Head) restore(p job.Process, at decision.Place, there map[From]Resynced
 	}
 	m.made = true
 	h.act(Adopt{To: from, Process: p, Role: role, Gone: !known})
+	if m.state == dead && known && h.state.Departs(m.endpoint()) { // it waits in the cut in which it was dropped
+		h.act(Kill{from, syscall.SIGKILL})
+	}
 	if role == First && m.state != dead {
 		h.restoreVoice(m, x)
 	}
@@ -217,10 +220,10 @@ func (h *Head) restoreVerdicts() {
 		case m.vacant():
 			continue
 		case v.Withdrawn:
-			m.end, m.state = "dismissed", ended
+			m.end, m.state = endOf(v), ended
 			continue
 		case v.Relieved:
-			m.end = "moved"
+			m.end = endOf(v)
 			continue
 		}
 		h.deaths.fail(m, v)

@@ -80,7 +80,7 @@ var rules = []ruletest.Rule{
 	ruletest.New("restore.go", "a successor waits for processes that have not begun", "			h.phase = joining\n", ""),
 	ruletest.New("restore.go", "a waiting spare can get a slot under a successor", "		if m.state = starting; x.Joined {\n			m.state = waiting\n		}\n", "		m.state = starting\n"),
 	ruletest.New("restore.go", "a spare in a slot keeps the name that its agent knows", "		from.Incarnation = firstIncarnation\n", ""),
-	ruletest.New("restore.go", "a process with its state is no joiner under a successor", "	if at.Incarnation == firstIncarnation || h.members.lived(p, at.Incarnation) {", "	if at.Incarnation == firstIncarnation {"),
+	ruletest.New("restore.go", "a process with its state is no joiner under a successor", "	if at.Incarnation == firstIncarnation || h.lived(p, at.Incarnation) {", "	if at.Incarnation == firstIncarnation {"),
 	ruletest.New("restore.go", "a successor repeats Resume if the agent has not received it", "		h.restoreVoice(m, x)\n", ""),
 	ruletest.New("restore.go", "a finished process stays finished under a successor", "		m.state, m.told = finished, true\n", "		m.state, m.told = starting, true\n"),
 	ruletest.New("restore.go", "a successor sends verdicts to finished processes", "		case m.state == finished:\n			h.members.tellAll(m)\n", ""),
@@ -102,6 +102,11 @@ var rules = []ruletest.Rule{
 	ruletest.New("handover.go", "a head hands over once a guest on its host is empty", "append(ls.here(), l.Node), stays)", "[]detect.ID{l.Node}, stays)"),
 	ruletest.New("handover.go", "a guest on the host of the head leaves with it", "			nodes = append(nodes, id)\n", ""),
 	ruletest.New("handover.go", "a head hands over after the cut or rollback under way", "	if busy && !late {\n		return\n	}\n", "	_ = busy\n"),
+	ruletest.New("degree.go", "recovery learns how many replicas a rank is to have", "		ms.recovery.notify(func(d *recovery.Head, now time.Duration) []recovery.Action { return d.Degree(rank, n, now) })\n", "		_ = n\n"),
+	ruletest.New("join.go", "a successor knows how many replicas ranks are to have", "Targets: ms.targets(), ", ""),
+	ruletest.New("recover.go", "recovery learns who was to be let go and stays", "			void = append(void, e)\n", ""),
+	ruletest.New("restore.go", "a process that was let go under an earlier head is killed", "		h.act(Kill{from, syscall.SIGKILL})\n", ""),
+	ruletest.New("decision/degrees.go", "the last replica of a rank is not let go", "		if !s.Recovery.Departed(d, others) {", "		if !s.Recovery.Departed(d, append(others, d.Process)) {"),
 	ruletest.New("drain.go", "a host is freed once it has no process", " && !slices.ContainsFunc(ls.members.all, func(m *member) bool { return m.from.Node == l.Node && !m.settled }) {", " {"),
 }
 
@@ -144,13 +149,13 @@ var table = ruletest.Table{Root: ".", Rules: rules, Unshown: unshown, Test: "Tes
 // choices are the rules for the choice of the next process for a slot, and the tests that fail
 // without them.
 var choices = ruletest.Table{Root: ".", Rules: []ruletest.Rule{
-	ruletest.New("replace.go", "a joiner is on another host than the other replicas of its rank", "(best == nil || together[best.ID] && !together[n.ID])", "best == nil"),
-	ruletest.New("replace.go", "a joiner needs a free slot", "used[n.ID] < n.Slots &&", "n.Slots >= 0 &&"),
-	ruletest.New("replace.go", "a joiner leaves a host whose links break", "!lost && !leaves && (old.verdict == nil || old.verdict.Cause != job.CauseLink) {", "!lost && !leaves {"),
-	ruletest.New("replace.go", "a joiner starts on the host of the earlier process", "	if !lost && !leaves && (old.verdict == nil || old.verdict.Cause != job.CauseLink) {", "	if false {"),
-	ruletest.New("replace.go", "a joiner that leaves a host starts on another one", "n.ID != old.from.Node && ", ""),
-	ruletest.New("replace.go", "no joiner starts on a lost host", "!lost && !ms.state.Leaves", "(!lost || true) && !ms.state.Leaves"),
-	ruletest.New("replace.go", "the dead take no slots", "		if o.state < gone {\n			used", "		if true {\n			used"),
+	ruletest.New("replace.go", "a joiner is on another host than the other replicas of its rank", "		case together[n.ID]:\n			return 2\n", ""),
+	ruletest.New("replace.go", "a joiner needs a free slot", "used[n.ID] < n.Slots && (best", "n.Slots >= 0 && (best"),
+	ruletest.New("replace.go", "a joiner leaves a host whose links break", "!lost && !leaves && (old.verdict == nil || old.verdict.Cause != job.CauseLink) &&\n", "!lost && !leaves &&\n"),
+	ruletest.New("replace.go", "a joiner starts on the host of the earlier process", "	if !lost && !leaves && (old.verdict == nil || old.verdict.Cause != job.CauseLink) &&\n", "	if false &&\n"),
+	ruletest.New("replace.go", "a joiner that leaves a host starts on another one", "n.ID != but && ", ""),
+	ruletest.New("replace.go", "no joiner starts on a lost host", "ms.stays(n.ID) && n.ID", "n.ID"),
+	ruletest.New("degree.go", "the dead take no slots", "		if o.state < gone {\n			used", "		if true {\n			used"),
 	ruletest.New("replace.go", "a spare on another host than the other replicas of the rank is preferred", "together[best.from.Node] && !together[m.from.Node]", "false"),
 	ruletest.New("replace.go", "dead replicas of the rank do not count as replicas on a host", "		if m.state < gone && m.process.Rank == p.Rank {\n", "		if m.process.Rank == p.Rank {\n"),
 	ruletest.New("replace.go", "a spare that is about to be killed gets no slot", " && m.ending == nil && !ms.state.Leaves(", " && !ms.state.Leaves("),

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
 
@@ -48,6 +47,8 @@ type world struct {
 	refused   bool           // a first process could not be started, or folders could not be read
 	leaves    int            // number of requests to leave still to come
 	joins     int            // number of hosts still to join
+	changes   int            // number of times still that the numbers of replicas are set
+	setAt     map[int]int    // by rank: the move at which the last of them was kept
 	links     int            // number of broken links
 	broken    map[ends]bool  // links that the head knows to be broken
 	retired   bool
@@ -93,6 +94,7 @@ type spec struct {
 	leaves     int  // requests to leave, of hosts and processes
 	vacant     int  // replicas of each rank that are missing at the start
 	joins      int  // hosts that join the running job
+	changes    int  // times that the numbers of replicas are set
 	slots      int  // of each host, 0: plenty
 	slow       bool // the log is slow while the job begins, and a host is lost meanwhile
 }
@@ -101,7 +103,7 @@ func (s *spec) replicated() bool { return s.nodes >= 3 }
 
 func newWorld(s spec, seed uint64, tracing bool) *world {
 	w := &world{spec: s, tracing: tracing, random: rand.New(rand.NewPCG(seed, 15)), state: decision.NewState(), outputs: make(map[From]*outlet),
-		started: make(map[From]bool), doomed: make(map[int]uint32), broken: make(map[ends]bool), heads: s.heads, left: make(map[detect.ID]bool), reliefs: make(map[job.Endpoint]bool), seen: make(map[string]int)}
+		started: make(map[From]bool), doomed: make(map[int]uint32), broken: make(map[ends]bool), heads: s.heads, left: make(map[detect.ID]bool), setAt: make(map[int]int), reliefs: make(map[job.Endpoint]bool), seen: make(map[string]int)}
 	w.faults = w.random.IntN(s.faults + 1)
 	if s.hosts && (s.slow || w.random.IntN(20) == 0) {
 		w.early = 1 + w.random.IntN(30)
@@ -112,10 +114,16 @@ func newWorld(s spec, seed uint64, tracing bool) *world {
 	if s.joins > 0 {
 		w.joins = 1 + w.random.IntN(s.joins)
 	}
+	if s.changes > 0 {
+		w.changes = 1 + w.random.IntN(s.changes)
+	}
 	w.calm, w.stable = w.random.IntN(2)*w.random.IntN(500), w.random.IntN(2)*w.random.IntN(700)
 	w.config = Config{Degrees: s.degrees, Of: make(map[job.Process]detect.ID), Link: job.LinkSHM, Replace: s.replace, Kills: s.kills, Weibull: s.weibull,
 		Self: FirstHead, FirstHost: "h1", Replicated: s.replicated(), Direct: map[bool]job.Direct{true: job.DirectOn}[s.direct]}
 	w.config.Backup.Every, w.config.Backup.Auto = s.backup, s.auto
+	if s.changes > 0 {
+		w.config.Least = slices.Repeat([]int{1}, len(s.degrees))
+	}
 	if s.sample {
 		w.config.Setup.Verify = &job.Verification{Share: 0.01}
 	}
@@ -239,9 +247,17 @@ func (w *world) move() {
 		w.inject()
 		return
 	}
+	if w.changes > 0 && w.spec.hosts && w.faults > 0 && w.random.IntN(2) == 0 && w.hitWhileLettingGo() {
+		w.faults--
+		return
+	}
 	if w.leaves > 0 && w.random.IntN(80) == 0 {
 		w.leaves--
 		w.leave()
+		return
+	}
+	if w.changes > 0 && w.random.IntN(60) == 0 && w.setDegrees() {
+		w.changes--
 		return
 	}
 	if w.joins > 0 && w.random.IntN(80) == 0 {
@@ -325,13 +341,17 @@ func (w *world) keep(e decision.Entry) {
 		w.reliefs[job.Endpoint{Process: e.Process, Incarnation: e.Incarnation}] = true
 	}
 	for _, v := range w.state.Apply(e) {
-		if w.state.Places[v.Process].Incarnation > v.Incarnation && v.Cause != job.CauseRelieved {
+		if w.state.Places[v.Process].Incarnation > v.Incarnation && v.Cause != job.CauseRelieved && v.Cause != job.CauseDropped {
 			w.seen["a relief replaces a dead process"]++
 		} else if w.reliefs[of(decision.Verdict{Verdict: v})] && w.state.Places[v.Process].Incarnation < v.Incarnation {
 			w.seen["a relief dies"]++
 		}
-		if v.Cause == job.CauseRelieved {
+		switch v.Cause {
+		case job.CauseRelieved:
 			w.relieved(v)
+			continue
+		case job.CauseDropped:
+			w.dropped(v)
 			continue
 		}
 		w.checkVerdict(v)
@@ -341,6 +361,10 @@ func (w *world) keep(e decision.Entry) {
 		w.seen["one fault after another"]++
 	case e.Kind == decision.Fired && w.spec.kills[e.Index].Point == job.KillAfter && !w.state.Released:
 		w.doomed[e.Index] = e.Incarnation
+	case e.Kind == decision.Degrees:
+		for rank := range e.Degrees {
+			w.setAt[rank] = w.moves
+		}
 	case e.Kind == decision.Released:
 		w.mourned = len(w.state.Verdicts)
 	}
@@ -351,6 +375,11 @@ func (w *world) keep(e decision.Entry) {
 		}
 	}
 	if e.Kind == decision.Recovery {
+		for _, d := range e.Recovery.Departed {
+			if !w.state.Departs(d) {
+				w.seen["a process that was to be let go stays"]++
+			}
+		}
 		w.seen["kept "+string(e.Recovery.Kind)]++
 		if d := e.Recovery; d.Kind == recovery.RolledBack && d.Convicted != nil {
 			w.seen["the job rolls back for a blamed process"]++
@@ -378,111 +407,4 @@ func (w *world) elapsed() time.Duration {
 		return 0
 	}
 	return w.now - w.began
-}
-
-// do carries out actions of the head.
-func (w *world) do(acts []Action) {
-	for _, a := range acts {
-		w.note("    -> ", a)
-		switch a := a.(type) {
-		case Start:
-			if w.outputs[a.To] != nil {
-				w.failf("%+v is started twice", a)
-			}
-			w.checkBorn(a)
-			w.outputs[a.To] = newOutlet(a.Process, a.Role, 0)
-			w.pass(a.Node, a)
-		case Adopt:
-			o := newOutlet(a.Process, a.Role, 0)
-			if p := w.agent(a.Node).find(a.To); p != nil {
-				o.next, o.muted = p.lines, !p.log.Voiced || p.log.Generation < w.state.Recovery.Generation
-			}
-			o.settled = a.Gone
-			w.outputs[a.To] = o
-		case Kill:
-			w.checkKill(a)
-			w.pass(a.Node, a)
-		case Send:
-			w.checkSend(a)
-			w.pass(a.Node, a)
-		case Link:
-			w.pass(a.Node, a)
-		case AskQuiet:
-			w.pass(a.Node, a)
-		case Mute:
-			w.outputs[a.To].muted = true
-		case Resume:
-			w.outputs[a.To].resume(w, a)
-			w.pass(a.Node, a)
-		case Move:
-			w.outputs[a.To].process, w.outputs[a.To].role = a.Process, Joiner
-		case FinishOutput:
-			o := w.outputs[a.To]
-			if o.settled || o.finishing {
-				w.failf("the output of %+v is finished twice", a)
-			}
-			o.finishing = true
-			if p := w.agent(a.Node).find(a.To); !a.Died && (o.muted || o.next != p.lines) {
-				w.failf("%v has finished with its output at line %d, muted %v", p, o.next, o.muted)
-			}
-			w.waiting = append(w.waiting, OutputSettled{a.To})
-		case Propose:
-			if _, lost := w.state.Lost[a.Entry.Node]; lost && a.Entry.Kind == decision.Born && a.Entry.Incarnation > 1 {
-				w.failf("%s, and the host is lost", describe(a))
-			}
-			if a.Entry.Kind == decision.Resigned {
-				w.checkResigned()
-			}
-			if a.Entry.Kind == decision.Decided {
-				w.hadBackup, w.hadSet = w.state.Backups > 0, w.state.Newest() != nil
-			}
-			w.proposed = append(w.proposed, a.Entry)
-		case Open:
-			w.open(a)
-		case Publish:
-			if !slices.ContainsFunc(w.state.Sets, func(s decision.Set) bool { return s.Number == a.Set.Number }) {
-				w.failf("set %d is published without a kept decision about its files", a.Set.Number)
-			}
-			w.disk = append(w.disk, Published{Set: a.Set})
-		case Discard:
-			if !slices.ContainsFunc(w.state.Sets, func(s decision.Set) bool { return s.Number == a.Set && s.Abandoned != nil }) {
-				w.failf("set %d is discarded without a kept decision to abandon it", a.Set)
-			}
-		case Log:
-			if strings.HasSuffix(a.Text, "no spare process is left") {
-				w.checkNoSpare(a.Text)
-			}
-		case Free:
-			w.checkFree(a)
-		case Admit:
-			w.admit(w.agent(a.Host.Node))
-		case HandOver:
-			w.handing = true
-		case Declared:
-		default:
-			w.failf("unknown action %T", a)
-		}
-	}
-}
-
-// pass sends an action to an agent.
-func (w *world) pass(node detect.ID, a Action) {
-	if to := w.agent(node); !to.lost {
-		to.inbox = append(to.inbox, a)
-	}
-}
-
-// open looks for files.
-func (w *world) open(a Open) {
-	e := Opened{Found: new(decision.Folders)}
-	if w.spec.files > 0 {
-		e.Found.Write, e.Found.First = &job.Files{Dir: "/files", Job: a.Job}, 1
-	}
-	if w.spec.restart {
-		e.Found.Restart = &decision.Restart{Dir: "/files", Number: 3, Cut: 2}
-		for rank := range w.spec.degrees {
-			e.Found.Restart.Files = append(e.Found.Restart.Files, file(rank))
-		}
-	}
-	w.waiting = append(w.waiting, e)
 }

@@ -13,6 +13,7 @@ const (
 	CauseHost     Cause = "host"     // its host was lost
 	CauseLink     Cause = "link"     // a link of it broke and was not restored
 	CauseRelieved Cause = "moved"    // another process has taken over the slot at a cut; this is no failure
+	CauseDropped  Cause = "dropped"  // its rank has fewer replicas from a cut on; this is no failure
 )
 
 // Verdict declares one process dead. The head numbers its verdicts by epoch, from 1. Every

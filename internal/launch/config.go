@@ -33,7 +33,8 @@ const (
 // successors.
 type Job struct {
 	Name    string // the program and its arguments
-	Degrees []int
+	Degrees []int  // the most replicas of each rank
+	Least   []int  // the fewest; nil: as many as Degrees
 	Links   Links
 	Faults  Faults
 	Clones  []job.Clone       // processes that a tool starts
@@ -186,7 +187,7 @@ const fewProcesses = 8
 // head returns the configuration of the head.
 func (j *Job) head(nodes []head.Node) head.Config {
 	c := head.Config{
-		Degrees: j.Degrees, Nodes: nodes, Of: make(map[job.Process]detect.ID),
+		Degrees: j.Degrees, Least: j.Least, Nodes: nodes, Of: make(map[job.Process]detect.ID),
 		Setup: job.Setup{Check: j.Check, Sched: j.Sched, MPI: j.Links.MPI, TLS: j.TLS, Limit: j.Links.Limit, Trace: j.Trace != "", Threads: j.Threads, Verify: j.Verify, Diverge: j.Diverge,
 			Direct: j.Direct == job.DirectOn, Counters: j.Counters},
 		Link: j.Links.Kind, MPIBetween: j.Links.MPIBetween, Ring: j.Links.Ring, OnUse: len(job.Processes(j.Degrees)) > fewProcesses, Direct: j.Direct,

@@ -60,7 +60,7 @@ func agentOf(i int) detect.ID { return detect.ID(agentd.FirstAgent + i) }
 // nodes returns the hosts as nodes of the head.
 func (j *Job) nodes(agents []*remote) (all []head.Node) {
 	for i, r := range agents {
-		all = append(all, head.Node{ID: agentOf(i), Name: r.host.Name, Slots: r.host.Slots, Listen: j.listenAt(r.listen)})
+		all = append(all, head.Node{ID: agentOf(i), Name: r.host.Name, Rack: r.host.Rack, Slots: r.host.Slots, Listen: j.listenAt(r.listen)})
 	}
 	return all
 }

@@ -151,8 +151,11 @@ func (d *driver) answerTo(question string) string {
 
 // reply returns the answer to a question, "" for an unknown one.
 func (d *driver) reply(question string) string {
-	if strings.HasPrefix(question, askDrain) {
+	switch {
+	case strings.HasPrefix(question, askDrain):
 		return d.drain(question)
+	case strings.HasPrefix(question, askDegree):
+		return d.degree(question)
 	}
 	if question == askJoin {
 		return d.joinAt

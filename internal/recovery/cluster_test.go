@@ -27,6 +27,8 @@ type cluster struct {
 	left     map[string][]string // by cut: the joiners, as each process saw them
 	crashes  int                 // number of deaths still to come
 	leaves   int                 // number of requests to leave still to come
+	changes  int                 // number of times still that the number of replicas of a rank is set
+	targets  []int               // by rank: how many replicas it is to have, as kept
 	doubts   int                 // number of disputes about the states of a rank still to come
 	defect   *defect             // nil: no process is faulty
 	late     bool                // processes die only once some process has finished
@@ -154,7 +156,7 @@ func newCluster(seed uint64, degrees []int, c Config, steps uint64) *cluster {
 	c.Degrees = degrees
 	cl := &cluster{rng: rand.New(rand.NewPCG(seed, 3)), steps: steps, left: make(map[string][]string), files: make(map[uint64]map[int]slot), seen: make(map[string]int),
 		record: record{spares: c.Spares, whole: make(map[uint64]bool), unwanted: make(map[job.Endpoint]bool), ended: make(map[uint64]string)}}
-	cl.head = NewHead(c)
+	cl.head, cl.targets = NewHead(c), c.targetsOf()
 	n := len(degrees)
 	for r := range degrees {
 		cl.want = append(cl.want, []uint64{uint64(r + 1)})
@@ -285,6 +287,9 @@ func (c *cluster) run() error {
 		}
 		if c.leaves > 0 && c.rng.IntN(30) == 0 {
 			c.leave()
+		}
+		if c.changes > 0 && c.rng.IntN(50) == 0 {
+			c.setDegree()
 		}
 		if c.crashes > 0 && c.head.cut.phase == deciding && c.rng.IntN(3) == 0 {
 			c.crashDeciding()

@@ -16,6 +16,8 @@ type cut struct {
 	most   uint64        // while asking: the highest safe point that a process has entered
 	stood  time.Duration // when the last process reached it
 	joined []Joined      // while deciding: the joiners
+	// while deciding: the processes that leave their ranks
+	departed []job.Endpoint
 }
 
 // cutPhase is the phase of a cut.
@@ -47,14 +49,14 @@ func (h *Head) donate() {
 	}
 }
 
-// plan begins a cut when a joiner is ready for one, or when a last set of files is to be
-// written. It also begins one when the first backup is complete: from there on replicas
+// plan begins a cut when a joiner is ready for one, when processes are to leave their ranks, or
+// when a last set of files is to be written. It also begins one when the first backup is complete: from there on replicas
 // compare only a share of the tasks.
 func (h *Head) plan() {
 	if h.cut.phase != idle || h.rest {
 		return
 	}
-	ready := h.backups.entire && h.backups.complete != nil || h.sets.last && h.sets.saving.set == 0
+	ready := h.backups.entire && h.backups.complete != nil || h.sets.last && h.sets.saving.set == 0 || len(h.departing()) > 0
 	for s := range h.replicas.joiners() {
 		ready = ready || s.status == arrived && s.copied && !h.writes(s)
 	}
@@ -159,7 +161,8 @@ func (h *Head) transfer() {
 	}
 }
 
-// admit decides which joiners are live from this cut on.
+// admit decides which joiners are live from this cut on, and which processes leave their ranks
+// in it.
 func (h *Head) admit() {
 	var joined []Joined
 	relieves := false
@@ -175,20 +178,24 @@ func (h *Head) admit() {
 			joined = append(joined, j)
 		}
 	}
-	if len(joined) == 0 {
+	var departed []job.Endpoint
+	for _, s := range h.departing() {
+		departed = append(departed, s.endpoint())
+	}
+	if len(joined)+len(departed) == 0 {
 		h.leave()
 		return
 	}
-	h.cut.phase, h.cut.joined = deciding, joined
-	h.keep(Decision{Kind: Admitted, Number: h.cut.number, Joined: joined, Scattered: h.replicas.scattered(joined), Stood: h.cut.stood})
-	if !relieves { // otherwise the driver calls Admitted
+	h.cut.phase, h.cut.joined, h.cut.departed = deciding, joined, departed
+	h.keep(Decision{Kind: Admitted, Number: h.cut.number, Joined: joined, Departed: departed, Scattered: h.replicas.scattered(joined), Stood: h.cut.stood})
+	if !relieves && len(departed) == 0 { // otherwise the driver calls Admitted
 		h.admitted(joined)
 	}
 }
 
 // admitted announces the joiners to all processes. From here on they are live.
 func (h *Head) admitted(joined []Joined) {
-	h.cut.phase, h.cut.joined = admitting, nil
+	h.cut.phase, h.cut.joined, h.cut.departed = admitting, nil, nil
 	scattered := h.replicas.scattered(joined)
 	for _, p := range joined {
 		s := h.replicas.of[p.Process]

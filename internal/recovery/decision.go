@@ -15,7 +15,7 @@ type DecisionKind string
 const (
 	Asked      DecisionKind = "asked"      // processes stop at their next safe point until they know the cut
 	CutAt      DecisionKind = "cut"        // Number: the cut is at this safe point
-	Admitted   DecisionKind = "admitted"   // Number, Joined, Stood: these joiners are live from this cut on
+	Admitted   DecisionKind = "admitted"   // Number, Joined, Departed, Stood: these joiners are live from this cut on, and these processes leave
 	Left       DecisionKind = "left"       // Number, Backup, Files, NextSet, Set, Savers, Oldest, Entire, Unlike: the cut is over
 	Complete   DecisionKind = "complete"   // Number, Outputs, Trusted, Older: rollbacks go to this backup from now on
 	RolledBack DecisionKind = "rolledback" // Number, Since, Incarnation, Joined: all processes roll back to this safe point, in the next Generation
@@ -41,6 +41,9 @@ type Decision struct {
 	Incarnation uint32       `json:"incarnation,omitempty"` // the incarnation in the frames of all processes after the rollback
 	Scattered   []int        `json:"scattered,omitempty"`   // ranks whose replicas are on several hosts afterwards
 	Joined      []Joined     `json:"joined,omitempty"`
+	// Departed are the processes that leave their ranks in the cut: a rank of theirs has more
+	// replicas than it is to have.
+	Departed []job.Endpoint `json:"departed,omitempty"`
 	// Stood is the time when the last process reached the cut. The program stands still from
 	// then on.
 	Stood time.Duration `json:"stood,omitempty"`

@@ -24,5 +24,5 @@
 //	pace      policy.go: when the next backup is due
 //	backups   backup.go trust.go: copies, and which backup a rollback goes to
 //	sets      files.go: sets of files
-//	Head      head.go replace.go relieve.go cut.go rollback.go loss.go resume.go: requests for processes, cuts, rollbacks, the end
+//	Head      head.go degree.go replace.go relieve.go cut.go rollback.go loss.go resume.go: requests for processes, cuts, rollbacks, the end
 package recovery

@@ -2,6 +2,7 @@ package recovery
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/intrahpc/intra/internal/base/checkpoint"
 	"github.com/intrahpc/intra/internal/job"
@@ -74,6 +75,13 @@ func (st *sets) saved(s *replica, r job.Reply) {
 		st.saving.whole = true
 		st.acts = append(st.acts, st.saving.publish())
 	}
+}
+
+// writing reports whether a process has yet to write its file of the set.
+func (st *sets) writing(s *replica) bool {
+	return slices.ContainsFunc(st.saving.writers, func(w holder) bool {
+		return w.process == s.process && w.incarnation == s.incarnation && !w.stored
+	})
 }
 
 func (s *saving) publish() Action {

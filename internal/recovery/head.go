@@ -12,9 +12,12 @@ import (
 type Config struct {
 	Degrees []int
 	Vacant  []job.Process // slots without a process at the start
-	Start   bool          // new processes may be started for lost ones
-	Spares  int           // processes that wait without a rank
-	Backup  Policy        // when backups are taken
+	// Targets says how many replicas each rank is to have now; nil: as many as Degrees. It may
+	// be less than Degrees, and Degree changes it.
+	Targets []int
+	Start   bool   // new processes may be started for lost ones
+	Spares  int    // processes that wait without a rank
+	Backup  Policy // when backups are taken
 	// Compared limits backups to safe points with a multiple of this number, at which
 	// replicas compare their states. 0 allows every safe point.
 	Compared uint64
@@ -30,6 +33,11 @@ type Config struct {
 	// Host returns the name of a process's host. It serves to hold a backup on another host
 	// than its rank. If it is nil, all processes count as being on one host.
 	Host func(job.Process) string
+	// Leaver orders two replicas of a rank: the lower one leaves first if the rank has too many.
+	// Needier orders two ranks that have equally many replicas: the lower one gets another
+	// replica first. nil: by their numbers.
+	Leaver  func(p, q job.Process) int
+	Needier func(a, b int) int
 }
 
 // Head decides how the job reacts to failures. Its events are methods; each returns the
@@ -62,7 +70,7 @@ func NewHead(c Config) *Head {
 		c.Host = func(job.Process) string { return "" }
 	}
 	k := &desk{config: c}
-	rs := &replicas{desk: k, of: make(map[job.Process]*replica), through: make(map[int]bool), spares: c.Spares}
+	rs := &replicas{desk: k, of: make(map[job.Process]*replica), through: make(map[int]bool), spares: c.Spares, targets: c.targetsOf()}
 	pc := &pace{desk: k, replicas: rs}
 	h := &Head{desk: k, replicas: rs, pace: pc, backups: &backups{desk: k, replicas: rs, pace: pc}, sets: &sets{desk: k, replicas: rs}, incarnations: 1}
 	for _, p := range job.Processes(c.Degrees) {
@@ -319,6 +327,7 @@ func (h *Head) advance() []Action {
 	if h.over {
 		return h.acts
 	}
+	h.trim()
 	h.refill()
 	h.recover()
 	h.relieve()

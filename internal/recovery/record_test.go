@@ -168,12 +168,13 @@ func (c *cluster) apply(acts []Action) {
 			if a.Decision.Kind == c.unkept {
 				continue
 			}
+			c.checkTargets(a.Decision)
 			c.waits = true
 			var void []job.Endpoint
 			c.keep(func() { void = c.decide(*a.Decision) }, func() {
 				c.waits = false
 				c.apply(acts[i+1:])
-				if relieves(a.Decision.Joined) {
+				if relieves(a.Decision.Joined) || len(a.Decision.Departed) > 0 {
 					c.tellDeaths()
 					c.events = slices.Insert(c.events, 0, func() []Action { return c.head.Admitted(void, c.now) })
 				}
@@ -266,9 +267,12 @@ func (c *cluster) decide(d Decision) (void []job.Endpoint) {
 	if d.Kind == RolledBack && !d.Doubt && d.Convicted == nil && !c.rolling && c.everyRank() {
 		c.fail("the job rolls back to %d although every rank has a live replica", d.Number)
 	}
+	if d.Kind == Admitted {
+		void = c.letGo(d.Departed)
+	}
 	c.snapshot.Apply(again)
 	if d.Kind == Admitted {
-		void = c.handOver(d.Joined)
+		void = append(void, c.handOver(d.Joined)...)
 	}
 	if (d.Kind == Left || d.Kind == Resumed) && !d.Entire && c.sampled == 0 {
 		c.sampled = d.Number
@@ -426,7 +430,7 @@ func (c *cluster) succeed() {
 		}
 	}
 	config := c.head.config
-	config.Spares = c.spares
+	config.Spares, config.Targets = c.spares, c.targets
 	var acts []Action
 	c.head, acts = Resume(config, c.again(), c.now)
 	c.tellDeaths()
@@ -479,6 +483,7 @@ func (c *cluster) lostIn() {
 		"after a process finished":    h.rest,
 		"again":                       c.lostHeads > 0,
 		"while a process is relieved": len(h.replicas.reliefs) > 0,
+		"after a process was let go":  c.seen["let go"] > 0,
 	} {
 		if is {
 			c.seen["head lost "+what]++

@@ -42,7 +42,7 @@ func (h *Head) relieve() {
 	}
 	for _, s := range h.replicas.slots {
 		if !s.leaves || s.status != live || h.now < s.after || !h.replicas.usable() || !h.replicas.reached(s.process.Rank) ||
-			h.replicas.relief(s.process, 0) != nil {
+			h.replicas.relief(s.process, 0) != nil || h.replicas.surplus(s.process.Rank) > 0 {
 			continue
 		}
 		h.incarnations++
@@ -96,14 +96,13 @@ func (h *Head) dismissReliefs() {
 
 // writes reports whether s relieves a process that is still writing its file of a set.
 func (h *Head) writes(s *replica) bool {
-	return s.relieves && slices.ContainsFunc(h.sets.saving.writers, func(w holder) bool {
-		return w.process == s.process && w.incarnation == h.replicas.of[s.process].incarnation && !w.stored
-	})
+	return s.relieves && h.sets.writing(h.replicas.of[s.process])
 }
 
 // Admitted continues the cut once the decision to admit joiners is kept, if some of them
-// relieve processes. Void are the joiners that had died before; the processes that they
-// were to relieve continue. The driver calls Admitted before it passes on any other event.
+// relieve processes, or if processes leave their ranks. Void are the joiners that had died
+// before, and the processes that stay in their ranks after all; a process that a void joiner
+// was to relieve continues. The driver calls Admitted before it passes on any other event.
 func (h *Head) Admitted(void []job.Endpoint, now time.Duration) []Action {
 	h.begin(now)
 	if h.cut.phase != deciding || h.over {
@@ -118,6 +117,12 @@ func (h *Head) Admitted(void []job.Endpoint, now time.Duration) []Action {
 			h.handOver(j)
 		}
 	}
+	for _, e := range h.cut.departed {
+		if !slices.Contains(void, e) {
+			h.depart(e)
+		}
+	}
+	h.hurryBackup()
 	if len(joined) == 0 {
 		h.leave()
 		return h.acts
@@ -134,7 +139,12 @@ func (h *Head) handOver(j Joined) {
 	h.reliefs = slices.DeleteFunc(h.reliefs, func(q *replica) bool { return q == r })
 	*s = *r
 	s.relieves = false
-	if b := h.backups.complete; b != nil && b.missing() >= 0 && h.backupAt > 0 { // the process has sent the last copy that other processes need from it
+}
+
+// hurryBackup plans the next backup for the next safe point if the copies of the last one have
+// gone with a process.
+func (h *Head) hurryBackup() {
+	if b := h.backups.complete; b != nil && b.missing() >= 0 && h.backupAt > 0 {
 		h.backupAt = min(h.backupAt, h.config.compared(h.cut.number+1))
 	}
 }

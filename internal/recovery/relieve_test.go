@@ -30,14 +30,21 @@ func (c *cluster) leave() {
 	c.tell(func() []Action { return c.head.Leave(q.p, q.incarnation, c.now) })
 }
 
-// crashDeciding kills a process that is being relieved, or its joiner, while the decision
-// to admit the joiner is being kept. The decision about the death is kept before or after
+// crashDeciding kills a process that is being relieved or let go, or one that stays, while the
+// decision about that is being kept. The decision about the death is kept before or after
 // it.
 func (c *cluster) crashDeciding() {
 	var all []*proc
 	for _, j := range c.head.cut.joined {
 		for _, q := range []*proc{c.find(j.Process, j.Incarnation), c.current(j.Process)} {
 			if j.Relieves && q != nil && !q.dead {
+				all = append(all, q)
+			}
+		}
+	}
+	for _, e := range c.head.cut.departed {
+		for _, q := range c.procs {
+			if q.p.Rank == e.Process.Rank && q.member && !q.dead {
 				all = append(all, q)
 			}
 		}
@@ -103,10 +110,8 @@ func (c *cluster) handOver(joined []Joined) (void []job.Endpoint) {
 			if !old.inPt || !old.m.drained {
 				c.fail("%v is relieved outside of the cut", old.p)
 			}
-			old.dead, old.declared, old.toAgent, old.orders, old.says, old.toHead = true, true, nil, nil, nil, nil
 			q.relieves, q.relieved = false, true
-			c.deaths = append(c.deaths, old)
-			c.data = slices.DeleteFunc(c.data, func(d *packet) bool { return d.to == old })
+			c.leaveSlot(old)
 		}
 	}
 	return void

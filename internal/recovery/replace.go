@@ -72,8 +72,9 @@ func (h *Head) Returned(p job.Process, incarnation uint32, now time.Duration) []
 	return h.acts
 }
 
-// refill requests processes for the empty slots. Lost ranks come first and at once, then those
-// with the fewest live replicas. Other ranks wait until the program has reached a safe point, since replacements join at one.
+// refill requests processes for empty slots of ranks that have fewer replicas than their
+// targets. Lost ranks come first and at once, then those with the fewest live replicas. Other
+// ranks wait until the program has reached a safe point, since replacements join at one.
 func (h *Head) refill() {
 	alive := make(map[int]int) // 0: the rank is lost
 	for rank := range h.config.Degrees {
@@ -81,8 +82,15 @@ func (h *Head) refill() {
 			alive[rank] = max(alive[rank], 1)
 		}
 	}
-	for _, s := range slices.SortedStableFunc(slices.Values(h.replicas.slots), func(s, t *replica) int { return alive[s.process.Rank] - alive[t.process.Rank] }) {
-		if s.status != empty || !h.replicas.mayHave(s) {
+	order := func(s, t *replica) int {
+		a, b := s.process.Rank, t.process.Rank
+		if alive[a] != alive[b] || a == b || h.config.Needier == nil {
+			return alive[a] - alive[b]
+		}
+		return h.config.Needier(a, b)
+	}
+	for _, s := range slices.SortedStableFunc(slices.Values(h.replicas.slots), order) {
+		if s.status != empty || !h.replicas.mayHave(s) || h.replicas.taken(s.process.Rank) >= h.replicas.targets[s.process.Rank] {
 			continue
 		}
 		if h.replicas.failed(s.process.Rank) {
@@ -103,9 +111,7 @@ func (h *Head) refill() {
 	if h.rest && h.back.phase == none && len(h.replicas.Failed()) == 0 {
 		for _, s := range h.replicas.slots {
 			if s.status == starting || s.status == arrived { // the process could never join
-				s.to(Finish)
-				h.acts = append(h.acts, Action{Kind: Dismiss, To: s.process, Incarnation: s.incarnation})
-				*s = replica{process: s.process, incarnation: s.incarnation, spare: s.spare}
+				h.dismiss(s)
 			}
 		}
 	}

@@ -58,6 +58,7 @@ type replicas struct {
 	*desk
 	slots   []*replica // in the order of their processes (rank, replica)
 	of      map[job.Process]*replica
+	targets []int      // by rank: how many replicas it is to have
 	reliefs []*replica // joiners that take over from live processes
 	spares  int        // processes that wait without a rank
 	// through holds the finished ranks whose messages have all been received. The job does
@@ -254,3 +255,17 @@ func (rs *replicas) alive(rank int) int {
 	}
 	return n
 }
+
+// taken returns the number of slots of a rank that have a process, or for which one was
+// requested.
+func (rs *replicas) taken(rank int) (n int) {
+	for _, s := range rs.slots {
+		if s.process.Rank == rank && s.status != empty {
+			n++
+		}
+	}
+	return n
+}
+
+// surplus returns how many live replicas a rank has more than its target.
+func (rs *replicas) surplus(rank int) int { return rs.alive(rank) - rs.targets[rank] }

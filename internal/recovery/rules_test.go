@@ -48,13 +48,22 @@ var rules = []ruletest.Rule{
 		"			h.reliefs = append(h.reliefs, r)\n		}\n	}\n}", "			_ = r\n		}\n	}\n}"),
 	ruletest.New("relieve.go", "an empty list of joiners ends the cut",
 		"	if len(joined) == 0 {\n		h.leave()\n		return h.acts\n	}\n", ""),
+	ruletest.New("degree.go", "joiners of a rank that has enough replicas are dismissed",
+		"			h.dismiss(s)\n", ""),
+	ruletest.New("degree.go", "the last replica of a rank is not let go",
+		"		!slices.ContainsFunc(others, func(q job.Process) bool { o := p.place(q); return o.alive() }) {", "		false {"),
+	ruletest.New("degree.go", "the head forgets a process that was let go",
+		"	*s = replica{process: s.process, incarnation: s.incarnation}\n}\n\n// Departed", "}\n\n// Departed"),
+	ruletest.New("relieve.go", "the head forgets no process that stays after all",
+		"		if !slices.Contains(void, e) {", "		if true {"),
 	ruletest.New("loss.go", "a lost rank waits for a process that could not be started",
 		" && !h.replicas.pausing(rank) {", " {"),
 }
 
 var table = ruletest.Table{Root: ".", Rules: rules, Test: "TestSchedules", Soak: 6000, Sign: `INTRA_SEED=\d+`}
 
-// choices are the rules that choose the process to hold the copy of another rank.
+// choices are the rules that choose the process to hold the copy of another rank, and the
+// processes that are let go or join.
 var choices = ruletest.Table{Root: ".", Rules: []ruletest.Rule{
 	ruletest.New("backup.go", "a partner is on another host", "				cost += 1000\n", "				cost += 0\n"),
 	ruletest.New("backup.go", "another host outweighs the number of copies that each process holds", "				cost += 1000\n", "				cost++\n"),
@@ -63,7 +72,13 @@ var choices = ruletest.Table{Root: ".", Rules: []ruletest.Rule{
 	ruletest.New("backup.go", "a partner lives", "!s.alive() || b.has(rank, s)", "b.has(rank, s)"),
 	ruletest.New("backup.go", "a partner has no copy yet", "!s.alive() || b.has(rank, s)", "!s.alive()"),
 	ruletest.New("backup.go", "a renewed copy is on another host than the process that sends it", "		to := bs.partner(b, rank, giver)\n", "		to := bs.partner(b, rank, nil)\n"),
-}, Test: "TestPartners.*", Sign: "--- FAIL: TestPartners"}
+	ruletest.New("degree.go", "a process that holds the last copy of a backup is not let go",
+		" && !(h.backups.returns() && !h.backups", " && !(false && !h.backups"),
+	ruletest.New("replace.go", "a rank gets no more replicas than it is to have",
+		" || h.replicas.taken(s.process.Rank) >= h.replicas.targets[s.process.Rank] {", " {"),
+	ruletest.New("relieve.go", "a process that is about to be let go is not relieved",
+		" || h.replicas.surplus(s.process.Rank) > 0 {", " {"),
+}, Test: "Test(Partners.*|Who.*)", Sign: "--- FAIL: Test(Partners|Who)"}
 
 func TestRulesStand(t *testing.T) {
 	table.Stand(t)

@@ -52,6 +52,9 @@ func random(seed uint64) *cluster {
 	if seed%4 < 2 {
 		c.leaves = 1 + int(seed%7)
 	}
+	if seed%5 != 1 && (seed%8 == 5 || seed%8 == 6) {
+		c.changes = 1 + int(seed%9)
+	}
 	if seed%5 == 1 {
 		c.doubts = 1 + int(seed%4)
 	}
@@ -114,6 +117,7 @@ func TestSchedules(t *testing.T) {
 		"head lost while asking", "head lost while draining", "head lost while admitting", "head lost while a process joins",
 		"head lost after a process has joined", "head lost after a process finished", "head lost again",
 		"relieved", "the last replica is relieved", "died before it was relieved", "void",
+		"let go", "a process stays after all", "head lost after a process was let go",
 		"a relief replaces a dead process", "relieved under a successor", "head lost while a process is relieved",
 		"a rank is in dispute", "a process is blamed", "a process is blamed while all is compared", "rollback to an older backup", "no backup is trusted", "the error is older than the backup of the rollback",
 		"head lost before a rollback", "head lost in a rollback", "head lost in a rollback that failed", "head lost after a rollback",

@@ -34,9 +34,11 @@ const (
 	Finished   Kind = "finished"    // Process, Incarnation, Generation: run returned nil
 	Drained    Kind = "drained"     // Process, Incarnation, Generation: every message that the process sent has been received
 	HostJoined Kind = "host joined" // Host: it has joined the running job, and processes may run there
-	Left       Kind = "left"        // Node, or Process and Incarnation; Text, Until: the host or process is to leave the job, for that reason, by that time
-	Fired      Kind = "fired"       // Index, Process, Incarnation: a scheduled kill happens
-	Injected   Kind = "injected"    // Process, Incarnation: victim of the next failure of the random schedule; Incarnation 0: no process lived
+	// Degrees: the ranks are to have this many replicas from now on, for the reason Text.
+	Degrees  Kind = "degrees"
+	Left     Kind = "left"     // Node, or Process and Incarnation; Text, Until: the host or process is to leave the job, for that reason, by that time
+	Fired    Kind = "fired"    // Index, Process, Incarnation: a scheduled kill happens
+	Injected Kind = "injected" // Process, Incarnation: victim of the next failure of the random schedule; Incarnation 0: no process lived
 
 	Recovery Kind = "recovery" // Recovery; for a rollback also Ranks, the lost ranks, and Since, when the first of them was lost
 
@@ -75,6 +77,7 @@ type Entry struct {
 	Text        string        `json:"text,omitempty"`
 	Index       int           `json:"index,omitempty"`
 
+	Degrees     map[int]int             `json:"degrees,omitempty"` // by rank
 	Host        *Host                   `json:"host,omitempty"`
 	Testimonies []detect.Testimony      `json:"testimonies,omitempty"`
 	Recovery    *recovery.Decision      `json:"recovery,omitempty"`
@@ -113,6 +116,11 @@ func (e *Entry) check() error {
 		ok = e.Cause != "" && e.Incarnation != 0
 	case HostJoined:
 		ok = e.Host != nil && e.Host.Node != 0 && e.Host.Name != "" && e.Host.Slots > 0
+	case Degrees:
+		ok = len(e.Degrees) > 0
+		for _, n := range e.Degrees {
+			ok = ok && n > 0
+		}
 	case Left:
 		ok = (e.Node != 0) != (e.Incarnation != 0)
 	case Spawned, Withdrawn, Finished, Drained:

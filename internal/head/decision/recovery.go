@@ -44,7 +44,7 @@ func (s *State) recover(e Entry) (verdicts []job.Verdict) {
 	left := make(map[job.Process]detect.ID)
 	switch d.Kind {
 	case recovery.Admitted:
-		verdicts = s.relieve(e, left)
+		verdicts = append(s.depart(e), s.relieve(e, left)...)
 		s.join(e, left)
 	case recovery.Left:
 		for i := range s.Replaced {

@@ -46,7 +46,7 @@ type Verdict struct {
 	job.Verdict
 	At        time.Duration `json:"at"`                  // time since all processes had joined
 	Withdrawn bool          `json:"withdrawn,omitempty"` // no failure: the process was dismissed, or never started
-	Relieved  bool          `json:"relieved,omitempty"`  // no failure: another process has taken over its slot
+	Relieved  bool          `json:"relieved,omitempty"`  // no failure: it has left its slot in a cut, to another process or for good (job.CauseDropped)
 }
 
 // Loss is the reason why a node was declared lost: the testimonies of its observers at that
@@ -76,6 +76,7 @@ type State struct {
 	Reliefs    map[job.Process]Place `json:"reliefs,omitempty"` // processes that are to take over from the live ones in their slots
 	Hosts      []Host                `json:"hosts,omitempty"`   // that have joined the running job, in order
 	Leaving    []Leave               `json:"leaving,omitempty"` // in the order of the requests
+	Degrees    map[int]int           `json:"degrees,omitempty"` // by rank: how many replicas it is to have, if that was set while the job runs
 	Through    map[int]bool          `json:"through"`           // ranks in which the program has returned in a replica
 	Drained    map[int]bool          `json:"drained"`           // ranks in Through whose messages have all been received
 	Verdicts   []Verdict             `json:"verdicts"`          // epoch i+1 at index i
@@ -193,6 +194,8 @@ func (s *State) apply(e Entry) []job.Verdict {
 		}
 	case HostJoined:
 		s.joinHost(e)
+	case Degrees:
+		s.setDegrees(e)
 	case Left:
 		s.leave(e)
 	case Fired:

@@ -127,7 +127,7 @@ func TestValuesOfTheReportAreDocumented(t *testing.T) {
 		f, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
 		require.NoError(t, err)
 		ast.Inspect(f, func(n ast.Node) bool {
-			if by, ok := n.(*ast.FuncDecl); ok && by.Name.Name == "endBy" {
+			if by, ok := n.(*ast.FuncDecl); ok && (by.Name.Name == "endBy" || by.Name.Name == "endOf") {
 				ast.Inspect(by, func(n ast.Node) bool {
 					if r, ok := n.(*ast.ReturnStmt); ok {
 						ends = append(ends, unquote(t, r.Results[0].(*ast.BasicLit)))

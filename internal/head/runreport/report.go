@@ -69,6 +69,7 @@ const (
 	EndFenced    End = "fenced"    // killed by intrarun, because it was stopped or cut off
 	EndLost      End = "lost"      // lost with its host
 	EndMoved     End = "moved"     // moved because it was to leave: another process took over its state and its slot at a safe point
+	EndDropped   End = "dropped"   // let go at a safe point, because its rank was to have fewer replicas
 	EndDismissed End = "dismissed" // a replacement that the job no longer needed
 	EndEnded     End = "ended"     // ended with the job, whose end had been decided or which was interrupted
 	EndLeft      End = "left"      // unknown: the head that wrote the report retired while the process lived, or before its death was decided
