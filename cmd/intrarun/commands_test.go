@@ -67,6 +67,8 @@ func TestReplicasInARange(t *testing.T) {
 		{[]string{"-n", "2", "-r", "1..2", "-hosts", "a:2"}, []int{2, 2}, 2},
 		{[]string{"-n", "2", "-r", "1..2", "-hosts", "a:2,b:1"}, []int{2, 2}, 3},
 		{[]string{"-n", "1", "-r", "2..3", "-hosts", "a:9"}, []int{3}, 3},
+		{[]string{"-degrees", "1..3,1,2..2", "-hosts", "a:3,b:2"}, []int{3, 1, 2}, 5},
+		{[]string{"-degrees", "1..2,1", "-spares", "1", "-hosts", "a:3"}, []int{2, 1}, 2},
 	} {
 		got, err := parse(append(c.args, "true"), io.Discard)
 		require.NoError(t, err, c.args)
@@ -79,10 +81,18 @@ func TestReplicasInARange(t *testing.T) {
 		"-r 0..1: want MIN..MAX":                       {"-r", "0..1", "-hosts", "a:2"},
 		"-r 1..2 needs several hosts":                  {"-r", "1..2"},
 		"4 processes for 3 slots":                      {"-n", "2", "-r", "2..3", "-hosts", "a:3"},
+		"-degrees 1..2 needs several hosts":            {"-degrees", "1..2"},
+		"\"2..1\" is not a range of replicas":          {"-degrees", "2..1"},
+		"\"0..1\" is not a number of replicas":         {"-degrees", "1,0..1"},
+		"-n 3, but -degrees 1..2,1 is for 2 ranks":     {"-n", "3", "-degrees", "1..2,1", "-hosts", "a:3"},
 	} {
 		_, err := parse(append(args, "true"), io.Discard)
 		require.ErrorContains(t, err, want, args)
 	}
+	fixed, err := parse([]string{"-degrees", "2..2,1..1", "true"}, io.Discard)
+	require.NoError(t, err)
+	require.Nil(t, fixed.Least, "no rank has a range")
+	require.False(t, fixed.Replace)
 }
 
 func TestStuckFlag(t *testing.T) {

@@ -34,19 +34,19 @@ func (o *options) place(out io.Writer) error {
 	if o.RemoteShell == "" {
 		o.RemoteShell = around.rsh
 	}
-	if around.hosts == nil && o.least > 0 {
-		return fmt.Errorf("-r %s needs several hosts, because their slots say how many replicas there are: add -hosts or -hostfile", o.given["r"][0])
+	if around.hosts == nil && o.Least != nil {
+		return fmt.Errorf("%s needs several hosts, because their slots say how many replicas there are: add -hosts or -hostfile", o.ranges())
 	}
 	if around.hosts == nil {
 		return nil
 	}
 	o.facts[hostList] = "several hosts"
 	degrees := o.Degrees
-	if o.least > 0 && o.Links.MPI {
-		return fmt.Errorf("-r %s and -mpi exclude each other, because all processes have to be in MPI_COMM_WORLD at the start: leave out one of them", o.given["r"][0])
+	if o.Least != nil && o.Links.MPI {
+		return fmt.Errorf("%s and -mpi exclude each other, because all processes have to be in MPI_COMM_WORLD at the start: leave out one of them", o.ranges())
 	}
-	if o.least > 0 && !o.oversubscribe {
-		degrees = job.Fit(len(degrees), o.least, o.replicas, around.hosts)
+	if o.Least != nil && !o.oversubscribe {
+		degrees = job.Fit(o.Least, o.Degrees, around.hosts, o.Spares)
 	}
 	if o.Placement, err = job.Place(degrees, around.hosts, o.oversubscribe); err != nil {
 		return err

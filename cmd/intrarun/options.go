@@ -28,8 +28,9 @@ type options struct {
 	facts map[string]string   // terms that hold without a flag, with a text about their origin
 
 	ranks, replicas int
-	least           int // -r MIN..MAX: MIN, while replicas is MAX; 0: they are the same
-	degrees         []int
+	least           int   // -r MIN..MAX: MIN, while replicas is MAX; 0: they are the same
+	degrees         []int // of -degrees: the most replicas of each rank
+	leasts          []int // the fewest; nil: they are the same
 	seed            uint64
 	dir             string // argument of -checkpoint
 	every           uint64
@@ -76,7 +77,7 @@ func (o *options) complete() (err error) {
 			return err
 		}
 	}
-	if o.least > 0 {
+	if o.least > 0 || o.leasts != nil {
 		o.Replace, o.given["replace"] = true, []string{bare}
 	}
 	if !o.has("drain") {
@@ -105,14 +106,14 @@ func (o *options) resolveDegrees() (err error) {
 	if o.Degrees, err = spec.Resolve(); err != nil {
 		return err
 	}
-	if o.least > 0 {
+	if o.Least = o.leasts; o.least > 0 {
 		o.Least = slices.Repeat([]int{o.least}, len(o.Degrees))
 	}
 	if len(o.Degrees) == 1 {
 		o.facts[oneRank] = "the job has one rank"
 	}
-	if o.least == 1 {
-		o.facts[oneReplica] = "-r " + o.given["r"][0] + " allows ranks with one replica"
+	if slices.Contains(o.Least, 1) {
+		o.facts[oneReplica] = o.ranges() + " allows ranks with one replica"
 	} else if rank := slices.Index(o.Degrees, 1); rank >= 0 {
 		o.facts[oneReplica] = fmt.Sprintf("rank %d has one replica", rank)
 	}
@@ -135,20 +136,40 @@ func parseReplicas(o *options, text string) error {
 	return nil
 }
 
-// parseDegrees parses a list like 2,1,2.
-func parseDegrees(list string) (degrees []int, err error) {
+// ranges returns the flag that has set ranges of replicas, with its argument.
+func (o *options) ranges() string {
+	if o.least > 0 {
+		return "-r " + o.given["r"][0]
+	}
+	return "-degrees " + o.given["degrees"][0]
+}
+
+// parseDegrees sets -degrees: a list like 2,1,2, also with ranges like 1..3,1,2..2.
+func parseDegrees(o *options, list string) error {
 	sum := 0
+	o.degrees, o.leasts = nil, nil
+	var leasts []int
 	for s := range strings.SplitSeq(list, ",") {
-		d, err := strconv.Atoi(strings.TrimSpace(s))
+		least, most, ranged := strings.Cut(strings.TrimSpace(s), "..")
+		d, err := strconv.Atoi(least)
 		if err != nil || d < 1 {
-			return nil, fmt.Errorf("%q is not a number of replicas, want numbers from 1 like 2,1,2", s)
+			return fmt.Errorf("%q is not a number of replicas, want numbers from 1 like 2,1,2, or ranges like 1..2", s)
+		}
+		leasts = append(leasts, d)
+		if ranged {
+			if d, err = strconv.Atoi(most); err != nil || d < leasts[len(leasts)-1] {
+				return fmt.Errorf("%q is not a range of replicas, want MIN..MAX like 1..2", s)
+			}
 		}
 		if sum += min(d, maxProcesses+1); sum > maxProcesses {
-			return nil, fmt.Errorf("more than %d processes", maxProcesses)
+			return fmt.Errorf("more than %d processes", maxProcesses)
 		}
-		degrees = append(degrees, d)
+		o.degrees = append(o.degrees, d)
 	}
-	return degrees, nil
+	if !slices.Equal(leasts, o.degrees) {
+		o.leasts = leasts
+	}
+	return nil
 }
 
 // chooseDirect replaces -direct auto by off if a rule would refuse -direct on.

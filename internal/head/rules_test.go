@@ -102,8 +102,7 @@ var rules = []ruletest.Rule{
 	ruletest.New("handover.go", "a head hands over once a guest on its host is empty", "append(ls.here(), l.Node), stays)", "[]detect.ID{l.Node}, stays)"),
 	ruletest.New("handover.go", "a guest on the host of the head leaves with it", "			nodes = append(nodes, id)\n", ""),
 	ruletest.New("handover.go", "a head hands over after the cut or rollback under way", "	if busy && !late {\n		return\n	}\n", "	_ = busy\n"),
-	ruletest.New("degree.go", "recovery learns how many replicas a rank is to have", "		ms.recovery.notify(func(d *recovery.Head, now time.Duration) []recovery.Action { return d.Degree(rank, n, now) })\n", "		_ = n\n"),
-	ruletest.New("join.go", "a successor knows how many replicas ranks are to have", "Targets: ms.targets(), ", ""),
+	ruletest.New("degree.go", "recovery learns how many replicas a rank is to have", "return d.Degree(rank, n, now) })", "return d.Conclude(now) })"),
 	ruletest.New("recover.go", "recovery learns who was to be let go and stays", "			void = append(void, e)\n", ""),
 	ruletest.New("restore.go", "a process that was let go under an earlier head is killed", "		h.act(Kill{from, syscall.SIGKILL})\n", ""),
 	ruletest.New("decision/degrees.go", "the last replica of a rank is not let go", "		if !s.Recovery.Departed(d, others) {", "		if !s.Recovery.Departed(d, append(others, d.Process)) {"),
@@ -159,7 +158,13 @@ var choices = ruletest.Table{Root: ".", Rules: []ruletest.Rule{
 	ruletest.New("replace.go", "a spare on another host than the other replicas of the rank is preferred", "together[best.from.Node] && !together[m.from.Node]", "false"),
 	ruletest.New("replace.go", "dead replicas of the rank do not count as replicas on a host", "		if m.state < gone && m.process.Rank == p.Rank {\n", "		if m.process.Rank == p.Rank {\n"),
 	ruletest.New("replace.go", "a spare that is about to be killed gets no slot", " && m.ending == nil && !ms.state.Leaves(", " && !ms.state.Leaves("),
-}, Test: "Test(HostOfAJoiner|SpareForASlot)", Sign: "--- FAIL: Test"}
+	ruletest.New("replace.go", "a joiner is in another rack than the other replicas of its rank", "		case racks[n.Rack]:\n			return 1\n", ""),
+	ruletest.New("join.go", "a successor knows how many replicas ranks are to have", "Targets: ms.targets(), ", ""),
+	ruletest.New("degree.go", "a replica on the host of another one is let go first", "falseFirst(pAlone, qAlone), ", ""),
+	ruletest.New("degree.go", "a replica in the rack of another one is let go first", "falseFirst(pApart, qApart), ", ""),
+	ruletest.New("degree.go", "a replica on a host that leaves is let go first", "falseFirst(!pLeaves, !qLeaves), ", ""),
+	ruletest.New("degree.go", "a rank on fewer hosts gets another replica first", "cmp.Compare(aHosts, bHosts), ", ""),
+}, Test: "Test(HostOfAJoiner|SpareForASlot|RackOfAJoiner|Which.*)", Sign: "--- FAIL: Test"}
 
 // TestRulesStand looks for the text of every rule in the head. It must occur there exactly
 // once.
