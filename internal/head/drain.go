@@ -180,7 +180,7 @@ func (ls *leaves) names() (all []string) {
 func (ls *leaves) summary() []runreport.Drain {
 	all := []runreport.Drain{}
 	for _, l := range ls.state.Leaving {
-		d := runreport.Drain{Host: ls.hostName(l.From), Reason: l.Reason, Ranks: []int{}}
+		d := runreport.Drain{Host: ls.hostName(l.From), Reason: l.Reason, At: l.At.Seconds(), Ranks: []int{}}
 		if l.Node == 0 {
 			d.Process = &l.Process
 		}

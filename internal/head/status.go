@@ -17,6 +17,15 @@ const recently = time.Second
 func (h *Head) Status() runreport.Status {
 	s := runreport.Status{Elapsed: h.elapsed().Seconds(), Degrees: h.config.Degrees, Deaths: len(h.deaths.failures),
 		Replaced: h.replaced(), Leaving: h.leaves.names(), Rollbacks: len(h.state.Rollbacks), Processes: []runreport.ProcessStatus{}}
+	for _, x := range h.state.Hosts {
+		s.Joined = append(s.Joined, x.Name)
+	}
+	for rank := range h.config.Degrees {
+		s.Replicas = append(s.Replicas, h.members.alive(rank))
+	}
+	if h.config.Least != nil {
+		s.Targets = h.members.targets()
+	}
 	var savings runreport.Savings
 	ranks := make(map[int]*job.Doing) // by rank: the activity of the replica with the most progress
 	for _, m := range h.members.all {

@@ -38,6 +38,7 @@ type Drain struct {
 	Host    string       `json:"host"`              // the host that was to leave, or the host of the process
 	Process *job.Process `json:"process,omitempty"` // the process, unless a whole host was to leave
 	Reason  string       `json:"reason"`            // who requested it, and why
+	At      float64      `json:"at_seconds"`        // when it was requested
 	Ranks   []int        `json:"ranks"`             // ranks whose processes have moved
 	Bytes   int64        `json:"bytes"`             // size of the states that have moved
 	Stall   float64      `json:"stall_ms"`          // how long the program was stopped for the moves, from the arrival of the last process in the cut, in milliseconds

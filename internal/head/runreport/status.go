@@ -18,6 +18,10 @@ type Status struct {
 	Replaced  int      `json:"replaced"`
 	Rollbacks int      `json:"rollbacks"`
 	Leaving   []string `json:"leaving,omitempty"` // hosts and processes that are leaving on notice
+	Joined    []string `json:"joined,omitempty"`  // hosts that have joined the running job
+	Replicas  []int    `json:"replicas"`          // by rank: how many replicas have their state and live
+	// Targets is how many replicas each rank is to have, in a job with ranges of replicas.
+	Targets []int `json:"targets,omitempty"`
 	// E is the estimated efficiency of the processes so far. Saved is the estimated share of
 	// time that sharing has saved, relative to the time that they would have needed alone.
 	E         float64         `json:"e"`
@@ -74,6 +78,12 @@ func (s *Status) String() string {
 	if len(s.Leaving) > 0 {
 		fmt.Fprintf(&b, "  leaving: %s\n", strings.Join(s.Leaving, ", "))
 	}
+	if len(s.Joined) > 0 {
+		fmt.Fprintf(&b, "  joined: %s\n", strings.Join(s.Joined, ", "))
+	}
+	if text := s.short(); text != "" {
+		fmt.Fprintf(&b, "  replicas: %s\n", text)
+	}
 	if o := &s.Outlook; o.Done > 0 || o.Total > 0 {
 		fmt.Fprintf(&b, "  %s\n", o.Steps())
 	}
@@ -99,6 +109,23 @@ func (s *Status) String() string {
 		b.WriteByte('\n')
 	}
 	return b.String()
+}
+
+// short names ranks that have other numbers of replicas than they can have, in a job with ranges.
+func (s *Status) short() string {
+	const few = 8
+	var all []string
+	for rank, target := range s.Targets {
+		if n, most := s.Replicas[rank], s.Degrees[rank]; n != target {
+			all = append(all, fmt.Sprintf("rank %d has %d of %d, and is to have %d", rank, n, most, target))
+		} else if n != most {
+			all = append(all, fmt.Sprintf("rank %d has %d of %d", rank, n, most))
+		}
+	}
+	if more := len(all) - few; more > 0 {
+		all = append(all[:few], fmt.Sprintf("and so on for %d more ranks", more))
+	}
+	return strings.Join(all, "; ")
 }
 
 // places returns the number of processes that the job is meant to have.

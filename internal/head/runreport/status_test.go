@@ -20,3 +20,16 @@ func TestStatusShowsProgress(t *testing.T) {
   0.1  joining 43 %
 `, s.String())
 }
+
+// The status names the hosts that come and go, and the ranks that have fewer replicas than they
+// can have.
+func TestStatusShowsHostsAndReplicas(t *testing.T) {
+	s := Status{Degrees: []int{2, 2, 3}, Replicas: []int{1, 2, 3}, Targets: []int{1, 2, 1}, Alive: 6, Leaving: []string{"h2"}, Joined: []string{"h3", "h4"}}
+	require.Equal(t, `0.0 s: 6 of 7 processes live, 0 deaths
+  leaving: h2
+  joined: h3, h4
+  replicas: rank 0 has 1 of 2; rank 2 has 3 of 3, and is to have 1
+`, s.String())
+	s.Targets = nil
+	require.NotContains(t, s.String(), "replicas:", "every rank has as many as it can have")
+}

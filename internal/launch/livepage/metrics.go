@@ -20,6 +20,9 @@ var (
 	deaths      = metric("deaths_total", "Processes that were declared dead, by cause.", "cause")
 	returns     = metric("replacements_total", "Processes that replaced dead ones.")
 	rollbacks   = metric("rollbacks_total", "Rollbacks to a backup.")
+	joined      = metric("hosts_joined_total", "Hosts that joined the running job.")
+	drains      = metric("drains", "Hosts and processes that were to leave on notice, by whether they have.", "state")
+	replicas    = metric("replicas", "Live replicas, by rank.", "rank")
 	sections    = metric("sections_total", "Sections completed, of all processes.")
 	tasksRun    = metric("tasks_run_total", "Bodies of tasks run.")
 	tasksGot    = metric("tasks_received_total", "Results of tasks received from a peer.")
@@ -42,7 +45,7 @@ type collector struct{ *Server }
 
 // Describe implements prometheus.Collector.
 func (c *collector) Describe(all chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{processes, places, elapsed, efficiency, savedShare, progress, deaths, returns, rollbacks, sections,
+	for _, d := range []*prometheus.Desc{processes, places, elapsed, efficiency, savedShare, progress, deaths, returns, rollbacks, joined, drains, replicas, sections,
 		tasksRun, tasksGot, tasksRerun, sentBytes, kernelRun, kernelTime, kernelWait, kernelSaved, kernelE, kernelShare} {
 		all <- d
 	}
@@ -85,6 +88,18 @@ func (c *collector) Collect(all chan<- prometheus.Metric) {
 	}
 	send(returns, counter, float64(frame.Replaced))
 	send(rollbacks, counter, float64(frame.Rollbacks))
+	send(joined, counter, float64(len(r.Joins)))
+	left := 0
+	for i := range r.Drains {
+		if r.Drains[i].Seconds > 0 {
+			left++
+		}
+	}
+	send(drains, gauge, float64(len(r.Drains)-left), "leaving")
+	send(drains, gauge, float64(left), "left")
+	for rank, n := range status.Replicas {
+		send(replicas, gauge, float64(n), strconv.Itoa(rank))
+	}
 	send(sections, counter, float64(r.Sections))
 	send(tasksRun, counter, float64(r.TasksRun))
 	send(tasksGot, counter, float64(r.TasksReceived))

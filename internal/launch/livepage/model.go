@@ -61,7 +61,7 @@ type Kernel struct {
 // Event is an event that the page lists.
 type Event struct {
 	Time float64 `json:"t"`
-	Kind string  `json:"kind"` // death, return, rollback, deadlock
+	Kind string  `json:"kind"` // death, return, rollback, deadlock, join, leave, degree
 	Text string  `json:"text"`
 }
 
@@ -79,6 +79,7 @@ type Model struct {
 
 	sent                         map[job.Endpoint]int64 // number of bytes, as of Frame
 	failures, returns, rollbacks int                    // number of each among the events
+	moves                        moves                  // what the events tell of hosts that come and go
 }
 
 // Take updates the model from the status of the job and its current report.
@@ -86,6 +87,7 @@ func (m *Model) Take(s *runreport.Status, r *runreport.Report) {
 	passed := s.Elapsed - m.Frame.Time
 	f := Frame{Time: s.Elapsed, Alive: s.Alive, Deaths: s.Deaths, Replaced: s.Replaced, Rollbacks: s.Rollbacks, E: s.E, Saved: s.Saved, Outlook: s.Outlook}
 	f.States, f.Spares = m.states(s)
+	f.States = letGo(f.States, s.Degrees, r)
 	f.Rates = m.rates(s, r, passed)
 	for _, name := range slices.SortedFunc(maps.Keys(r.TaskTypes), func(a, b string) int {
 		return cmp.Or(cmp.Compare(r.TaskTypes[b].Seconds, r.TaskTypes[a].Seconds), cmp.Compare(a, b))
@@ -120,7 +122,7 @@ func (m *Model) End(r *runreport.Report) {
 			}
 		}
 	}
-	f.Time, f.States, f.Deaths = r.WallSeconds, string(letters), len(r.Failures)
+	f.Time, f.States, f.Deaths = r.WallSeconds, letGo(string(letters), r.Slots(), r), len(r.Failures)
 	f.Alive = len(letters) - strings.Count(f.States, string(dead)) - strings.Count(f.States, string(absent))
 	m.sample()
 	m.addEvents(r)
@@ -233,6 +235,7 @@ func (m *Model) addEvents(r *runreport.Report) {
 	for _, b := range r.Rollbacks[min(m.rollbacks, len(r.Rollbacks)):] {
 		more = append(more, Event{b.At, "rollback", fmt.Sprintf("back to safe point %d, %s", b.SafePoint, b.Why())})
 	}
+	more = append(more, m.moves.events(r)...)
 	m.failures, m.returns, m.rollbacks = len(r.Failures), len(r.Replacements), len(r.Rollbacks)
 	slices.SortStableFunc(more, func(a, b Event) int { return cmp.Compare(a.Time, b.Time) })
 	m.Events = append(m.Events, more...)

@@ -89,6 +89,30 @@ func TestFrames(t *testing.T) {
 	require.Equal(t, strings.Repeat("-", 3), m.History[0].States)
 }
 
+// The events tell of hosts that come and go and of the numbers of replicas, once. A process that
+// was let go is not shown as dead.
+func TestEventsOfHosts(t *testing.T) {
+	var m Model
+	s := &runreport.Status{Degrees: []int{2}, Elapsed: 1, Processes: []runreport.ProcessStatus{
+		{Process: process(0, 0), State: string(job.StateRuns)}, {Process: process(0, 1), State: string(job.StateRuns)}}}
+	r := aReport(1000)
+	r.Joins = []runreport.Join{{Host: "h3", Slots: 2, At: 0.5}}
+	r.Drains = []runreport.Drain{{Host: "h1", Reason: "intrarun drain", At: 0.7}}
+	m.Take(s, r)
+	require.Equal(t, "rr", m.Frame.States)
+	r.Drains[0].Seconds = 0.5
+	r.Failures = []runreport.Failure{{Process: process(0, 0), At: 1.5, Cause: job.CauseSignal, Detail: "killed"}}
+	r.Recovery.Degrees = []runreport.DegreeChange{{At: 1.3, Process: process(0, 1), Degree: 1}, {At: 1.5, Process: process(0, 0), Degree: 0}}
+	r.Processes = []runreport.Process{{Process: process(0, 1), Incarnation: 1, End: runreport.EndDropped}}
+	s.Processes, s.Elapsed = s.Processes[:1], 2
+	m.Take(s, r)
+	m.Take(s, r)
+	require.Equal(t, "r-", m.Frame.States)
+	require.Equal(t, []Event{{0.5, "join", "host h3 has joined, with room for 2 processes"}, {0.7, "leave", "host h1 is to leave (intrarun drain)"},
+		{1.2, "leave", "host h1 has left, 0.500 s after the notice"}, {1.3, "degree", "the number of replicas of rank 0 is 1 from here on"},
+		{1.5, "death", "0.0 died (signal): killed"}}, m.Events)
+}
+
 // largeJob returns the status and the report of a job with that number of ranks.
 func largeJob(ranks int) (*runreport.Status, *runreport.Report) {
 	s := &runreport.Status{}

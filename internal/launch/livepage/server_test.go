@@ -196,7 +196,8 @@ func TestMetrics(t *testing.T) {
 	require.NotContains(t, text, "intra_", "there is no update yet")
 	r := aReport(1234)
 	r.Failures = []runreport.Failure{{Process: process(0, 1), Cause: job.CauseSignal}, {Process: process(0, 1), Cause: job.CauseHost}, {Process: process(0, 1), Cause: job.CauseHost}}
-	s.Update(runreport.Status{Degrees: []int{2, 1}, Elapsed: 2.5, E: 0.75, Replaced: 2, Outlook: runreport.Outlook{Done: 1, Total: 4},
+	r.Drains, r.Joins = []runreport.Drain{{Host: "h1", Seconds: 2}, {Host: "h2"}, {Host: "h3"}}, []runreport.Join{{Host: "h4", Slots: 2}}
+	s.Update(runreport.Status{Degrees: []int{2, 1}, Replicas: []int{1, 1}, Elapsed: 2.5, E: 0.75, Replaced: 2, Outlook: runreport.Outlook{Done: 1, Total: 4},
 		Processes: []runreport.ProcessStatus{{Process: process(0, 0), State: "runs"}, {Process: process(1, 0), State: "runs"}, {Spare: true, State: "waiting"}}}, r)
 	code, text, _ = get(t, s.url("/metrics"))
 	require.Equal(t, 200, code, text)
@@ -206,6 +207,7 @@ func TestMetrics(t *testing.T) {
 	for _, line := range []string{
 		`intra_processes{state="runs"} 2`, `intra_places 3`, `intra_elapsed_seconds 2.5`, `intra_efficiency_ratio 0.75`, `intra_progress_ratio 0.25`,
 		`intra_deaths_total{cause="host"} 2`, `intra_deaths_total{cause="signal"} 1`, `intra_replacements_total 2`, `intra_rollbacks_total 0`,
+		`intra_hosts_joined_total 1`, `intra_drains{state="left"} 1`, `intra_drains{state="leaving"} 2`, `intra_replicas{rank="1"} 1`,
 		`intra_sections_total 4`, `intra_tasks_run_total 9`, `intra_update_bytes_total{rank="0",replica="0"} 1234`,
 		`intra_kernel_tasks_run_total{kernel="ddot"} 8`, `intra_kernel_saved_seconds{kernel="ddot"} 1`, `intra_kernel_efficiency_ratio{kernel="ddot"} 0.75`,
 		`intra_kernel_shared{kernel="ddot"} 1`, `intra_kernel_shared{kernel="waxpby"} 0`,
