@@ -362,7 +362,11 @@ func environment(t testing.TB, name string, otherwise uint64) uint64 {
 // under way in both directions. Frames that are not droppable arrive once and in order.
 // Droppable ones arrive or are reported lost. Owners get every frame back once.
 func testRandomCuts(t *testing.T, pair Reconnecting) {
-	begin, n := uint64(1), environment(t, "INTRA_SOAK", 15)
+	usual := uint64(15)
+	if testing.Short() { // slow under the race detector
+		usual = 5
+	}
+	begin, n := uint64(1), environment(t, "INTRA_SOAK", usual)
 	if seed := environment(t, "INTRA_SEED", 0); seed > 0 {
 		begin, n = seed, 1
 	}
