@@ -49,8 +49,8 @@ const (
 	// Trials of sharing may cost 1/trialCost of the time.
 	trialCost = 50
 	// Updates that take less than negligible do not prevent the first sections from being
-	// shared. If they take more than forbidding, the time of the bodies is measured first, in one task
-	// or in a section that is not shared.
+	// shared. If they take more than forbidding, the time of the bodies is measured first,
+	// in one task or in a section that is not shared.
 	negligible, forbidding = 100 * time.Microsecond, 5 * time.Millisecond
 	// guessed is the number of bytes of updates that are assumed to cost one nanosecond
 	// while nothing is known. Updates are copied to the link and from it, and do not stay in
@@ -161,8 +161,8 @@ type costs struct {
 const (
 	// costly is the size from which on the bytes of updates explain the cost of sharing. For
 	// smaller updates the cause may be the machine or a late peer, so the cost is taken from
-	// at least leastKnown sections. Before that it is assumed to be least: on no machine is it
-	// lower.
+	// at least leastKnown sections. Before that it is assumed to be leastCost, which is a
+	// lower bound on any machine.
 	costly     = 256 << 10
 	leastKnown = 3
 	leastCost  = 3 * time.Microsecond

@@ -108,7 +108,10 @@ func (h *sharing) ownersOnly() bool {
 func (h *sharing) choose(s *Section) {
 	s.decision, s.bytes = h.decisions.about(s)
 	c := candidates{send: true, bytes: s.bytes, transfer: h.bandwidth.atBest(s.bytes * (len(h.peers) - 1) / len(h.peers))}
-	c.costs.send, c.costs.store = h.decisions.costs.send.of(s.bytes), h.decisions.costs.store.of(s.bytes)
+	c.costs.send = h.decisions.costs.send.of(s.bytes)
+	if s.bytes < alongFrom { // larger results may be stored while tasks run, so another kind of section predicts nothing
+		c.costs.store = h.decisions.costs.store.of(s.bytes)
+	}
 	switch {
 	case h.ownersOnly() && !h.common(): // replicas that decide independently may decide differently
 		s.decision.propose(c) // propose also counts the section
