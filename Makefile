@@ -118,6 +118,7 @@ bench: ## one short round of all measurements, a few minutes (BENCH rounds); loo
 	$(BIN)/intrabench pingpong -rounds $(BENCH) -max 65536
 	$(BIN)/intrabench collectives -rounds $(BENCH)
 	$(BIN)/intrabench grain -rounds $(BENCH)
+	$(BIN)/intrabench grain -taskbench -rounds $(BENCH) -time 10ms
 	$(BIN)/intrabench files -rounds $(BENCH) -size 64
 	$(BIN)/intrabench figures -rounds $(BENCH) -nx 64 -ny 64 -nz 64
 	$(BIN)/intrabench figures -rounds $(BENCH) -app gtc -mthetamax 320 -steps 2
