@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
@@ -29,10 +30,13 @@ func TestGrain(t *testing.T) {
 // Each pattern is measured in each way, once, and has the same values in all.
 func TestTaskbench(t *testing.T) {
 	var all struct{ Taskbench []grain.GraphSummary }
-	out := whole(t, "grain -taskbench -width 4 -iters 8,2 -time 1ms", &all)
+	name := filepath.Join(t.TempDir(), "p.json")
+	var out bytes.Buffer
+	require.NoError(t, run(t.Context(), strings.Fields("grain -taskbench -width 4 -iters 8,2 -time 1ms -rounds 1 -quiet -json "+name), &out, os.Stderr))
+	readResult(t, name, &all)
 	require.Len(t, all.Taskbench, len(grain.Patterns)*len(grain.GraphWays))
 	for _, g := range all.Taskbench {
-		require.Contains(t, out, "\n"+g.Pattern+"\n")
+		require.Contains(t, out.String(), "\n"+g.Pattern+"\n")
 		require.Len(t, g.Sizes, 2)
 		require.Equal(t, 8, g.Sizes[1].Iters)
 		require.Positive(t, g.Sizes[1].Efficiency.Median)
