@@ -38,13 +38,14 @@ var commands = []command{
 	{"pingpong", "messages between two ranks, with and without replicas", runPingpong},
 	{"recovery", "replacement of lost processes, cost of backups and files, efficiency under failures", runRecovery},
 	{"detect", "time until all survivors have handled the loss of a process or a host, and cost of the detection", runDetect},
+	{"notice", "standstill and time that a move of a process takes, and speed after a host has joined", runNotice},
 	{"scale", "start, memory, links, messages and rest over the number of processes", runScale},
 	{"files", "one file of two ranks, written by package file, with and without replicas, and by plain processes", runFiles},
 	{"collectives", "collective operations, with and without replicas", runCollectives},
 }
 
 // jobs are the commands that intrarun runs for other commands.
-var jobs = []command{grainJob, detectHead, detectAgent, detectJob, scaleJob, filesJob, filesPlain}
+var jobs = []command{grainJob, detectHead, detectAgent, detectJob, scaleJob, filesJob, filesPlain, noticeMover, noticeSharer}
 
 // moved are the programs that had commands of their own in earlier versions.
 var moved = []string{"npb", "hpcg", "minighost", "amg"}

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/intrahpc/intra/cmd/intrabench/internal/trial"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -126,24 +128,25 @@ func TestReport(t *testing.T) {
 }
 
 func TestLauncherOutput(t *testing.T) {
-	s, ended := newSaid(), make(chan struct{})
+	r := &run{said: trial.NewSaid(), ended: make(chan struct{})}
 	go func() {
 		for _, text := range []string{"intrarun:    0.000 1.0 has joined: pro", "cess 12 on a\nintrarun:    0.001 1.1 has joined: process 345 on b\n", "all have joined\n"} {
-			_, _ = s.Write([]byte(text))
+			_, _ = r.said.Write([]byte(text))
 		}
 	}()
-	require.NoError(t, s.await(t.Context(), "all have joined", ended))
-	pid, err := s.pid("1.1")
+	require.NoError(t, r.await(t.Context(), "all have joined"))
+	pid, err := r.pid("1.1")
 	require.NoError(t, err)
 	require.Equal(t, 345, pid)
-	_, err = s.pid("0.1")
+	_, err = r.pid("0.1")
 	require.ErrorIs(t, err, errRun)
-	close(ended)
-	require.NoError(t, s.await(t.Context(), "1.0 has joined", ended), "the launcher has printed that")
-	require.ErrorIs(t, s.await(t.Context(), "more", ended), errRun)
+	close(r.ended)
+	require.NoError(t, r.await(t.Context(), "1.0 has joined"), "the launcher has printed that")
+	require.ErrorIs(t, r.await(t.Context(), "more"), trial.ErrOutput)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.ErrorIs(t, s.await(ctx, "more", nil), context.Canceled)
+	r.ended = nil
+	require.ErrorIs(t, r.await(ctx, "more"), context.Canceled)
 }
 
 func TestCPUTime(t *testing.T) {

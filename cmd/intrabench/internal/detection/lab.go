@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/intrahpc/intra/cmd/intrabench/internal/trial"
 	"github.com/intrahpc/intra/internal/testkit/netns"
 )
 
@@ -50,7 +51,7 @@ func (l *Lab) Close() {
 type run struct {
 	cmd    *exec.Cmd
 	stdout bytes.Buffer
-	said   *said // standard error
+	said   *trial.Said // standard error
 	report string
 	ended  chan struct{}
 }
@@ -58,7 +59,7 @@ type run struct {
 // start starts the program on the hosts, or, without far, on this machine.
 func (l *Lab) start(ctx context.Context, far bool, rarer, passes int) (*run, error) {
 	l.jobs++
-	r := &run{said: newSaid(), ended: make(chan struct{}), report: filepath.Join(l.dir, strconv.Itoa(l.jobs)+".json")}
+	r := &run{said: trial.NewSaid(), ended: make(chan struct{}), report: filepath.Join(l.dir, strconv.Itoa(l.jobs)+".json")}
 	args := append(l.Program[1:len(l.Program):len(l.Program)], HeadCommand, "-report", r.report, "-rarer", strconv.Itoa(rarer))
 	if far {
 		var names []string
@@ -91,11 +92,23 @@ func (r *run) await(ctx context.Context, parts ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, runTime)
 	defer cancel()
 	for _, part := range parts {
-		if err := r.said.await(ctx, part, r.ended); err != nil {
+		if err := r.said.Await(ctx, part, 1, r.ended); err != nil {
 			return fmt.Errorf("wait for %q: %w\n%s", part, err, r.said)
 		}
 	}
 	return nil
+}
+
+// pid returns the process ID of a process of the job that has joined.
+func (r *run) pid(process string) (int, error) {
+	for line := range strings.Lines(r.said.String()) {
+		var at float64
+		var pid int
+		if n, _ := fmt.Sscanf(line, "intrarun: %f "+process+" has joined: process %d on", &at, &pid); n == 2 {
+			return pid, nil
+		}
+	}
+	return 0, fmt.Errorf("%w: no line names the process %s:\n%s", errRun, process, r.said)
 }
 
 // end waits for the end of the job, and reads its report.
@@ -154,7 +167,7 @@ func (l *Lab) Lose(ctx context.Context, k Kind) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	pid, err := r.said.pid(victim)
+	pid, err := r.pid(victim)
 	if err != nil {
 		return 0, err
 	}
