@@ -14,7 +14,7 @@ import (
 
 // manifest returns the only manifest in docs/cluster.md.
 func manifest(t *testing.T) *batch.Job {
-	b, err := os.ReadFile("../../../../docs/cluster.md")
+	b, err := os.ReadFile("docs/cluster.md")
 	require.NoError(t, err)
 	parts := strings.Split(string(b), "```yaml\n")
 	require.Len(t, parts, 2)

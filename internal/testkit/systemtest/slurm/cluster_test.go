@@ -58,13 +58,18 @@ JobAcctGatherType=jobacct_gather/none
 AccountingStorageType=accounting_storage/none
 SlurmdTimeout=30
 NodeName=n[0-%[4]d] NodeHostname=%[1]s NodeAddr=127.0.0.1 Port=[%[5]d-%[6]d] CPUs=4 RealMemory=1000 State=UNKNOWN
-PartitionName=test Nodes=n[0-%[4]d] Default=YES MaxTime=INFINITE State=UP OverSubscribe=YES
+PreemptType=preempt/partition_prio
+PreemptMode=CANCEL
+SlurmctldParameters=preempt_send_user_signal
+PartitionName=test Nodes=n[0-%[4]d] Default=YES MaxTime=INFINITE State=UP OverSubscribe=YES PreemptMode=OFF
+PartitionName=preemptible Nodes=n[0-%[4]d] MaxTime=INFINITE State=UP PriorityTier=1 GraceTime=60
+PartitionName=urgent Nodes=n[0-%[4]d] MaxTime=INFINITE State=UP PriorityTier=9 PreemptMode=OFF
 `
 
 // need skips a test whose requirements this machine lacks. In CI the test fails instead.
 func need(t *testing.T) {
 	missing := ""
-	for _, name := range []string{"munged", "slurmctld", "slurmd", "salloc", "srun"} {
+	for _, name := range []string{"munged", "slurmctld", "slurmd", "salloc", "sbatch", "scancel", "scontrol", "srun"} {
 		if _, err := exec.LookPath(name); err != nil {
 			missing += " " + name
 		}
