@@ -55,7 +55,7 @@ var errNoRoom = errors.New("no host has a free slot")
 // open reports whether the next process in the slot of m is one more replica: no process there
 // has died that it would replace.
 func (ms *members) open(m *member) bool {
-	return m.vacant() || m.verdict != nil && (m.verdict.Cause == job.CauseDropped || m.verdict.Withdrawn && ms.config.Least != nil)
+	return m.vacant() || m.verdict != nil && (m.verdict.Cause == job.CauseDropped || m.verdict.Withdrawn && ms.config.Least != nil && ms.alive(m.process.Rank) > 0)
 }
 
 // settleOn chooses the host of a joiner. The first choice is the host of the earlier process,
