@@ -22,6 +22,7 @@ const (
 	KindEntered                    // "I have entered this section"
 	KindVerify                     // results of checking sampled tasks; Task is the kind of message
 	KindWatch                      // hashes of state that replicas must have in common, and the reactions to them; Task is the kind of message
+	KindKept                       // memory that the peer lacks; Task is the kind of message, Section its number, Deaths a number of bytes
 )
 
 // Message is the content of a frame header on the section channel.
@@ -76,7 +77,7 @@ func ParseMessage(h *transport.Header) (Message, error) {
 	}
 	const most, latest = 1 << 40, 1 << 62
 	switch {
-	case h.Channel != transport.ChannelSection || m.Kind < KindUpdate || m.Kind > KindWatch:
+	case h.Channel != transport.ChannelSection || m.Kind < KindUpdate || m.Kind > KindKept:
 		return m, fmt.Errorf("%w: channel %d, kind %d", ErrMessage, h.Channel, h.Kind)
 	case h.Args[1] > most || h.Args[2] > most || (m.Kind <= KindClaim && m.Task >= m.Tasks):
 		return m, fmt.Errorf("%w: task %d of %d", ErrMessage, h.Args[1], h.Args[2])

@@ -42,6 +42,21 @@ func (r Runs) Forget(at *Place) {
 	r.e.core.forget(at)
 }
 
+// End records that the program does not run again. It is called in a run that has sent all
+// that an earlier one has.
+func (r Runs) End() {
+	r.e.mu.Lock()
+	defer r.e.flushAndUnlock()
+	r.e.core.endJournal()
+}
+
+// Bytes returns the size of what is kept for another run of the program.
+func (r Runs) Bytes() int {
+	r.e.mu.Lock()
+	defer r.e.mu.Unlock()
+	return r.e.core.journal.bytes
+}
+
 // Behind returns the number of messages that an earlier run of the program has sent and this
 // one has not.
 func (r Runs) Behind() int {

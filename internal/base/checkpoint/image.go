@@ -80,6 +80,31 @@ func (im *Image) Chunks() iter.Seq2[Key, []byte] {
 	}
 }
 
+// Variables yields the chunks of each variable, in the order of registration. The chunks of
+// an image that is no clone are adjacent in memory.
+func (im *Image) Variables() iter.Seq2[int, [][]byte] {
+	return func(yield func(int, [][]byte) bool) {
+		for i := range im.vars {
+			if !yield(i, im.vars[i].chunks) {
+				return
+			}
+		}
+	}
+}
+
+// Part yields the memory of bytes lo to hi of a variable, which are in the image.
+func (im *Image) Part(variable int, lo, hi uint64) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for _, c := range im.vars[variable].chunks {
+			n := uint64(len(c))
+			if lo < n && hi > 0 && !yield(c[lo:min(hi, n)]) {
+				return
+			}
+			lo, hi = lo-min(lo, n), hi-min(hi, n)
+		}
+	}
+}
+
 // Clone copies the image. The copy uses the memory of reuse as far as it fits. reuse is an
 // earlier clone that is not needed any more, or nil.
 func (im *Image) Clone(reuse *Image) *Image {

@@ -330,3 +330,32 @@ func FuzzManifest(f *testing.F) {
 		require.Equal(t, m.Bytes() == 0, err == nil)
 	})
 }
+
+// Part yields the bytes of a part of a variable, across chunks.
+func TestPartOfAnImage(t *testing.T) {
+	x := make([]byte, 2*checkpoint.ChunkBytes+5)
+	for i := range x {
+		x[i] = byte(i * 7 / 5)
+	}
+	n := 3
+	var s checkpoint.State
+	require.NoError(t, s.Add("n", &n))
+	require.NoError(t, s.Add("x", &x))
+	im, err := s.Image()
+	require.NoError(t, err)
+	im = im.Clone(nil)
+	for _, part := range [][2]int{{0, 0}, {0, 1}, {3, 9}, {0, checkpoint.ChunkBytes}, {checkpoint.ChunkBytes - 1, checkpoint.ChunkBytes + 1}, {5, len(x)}, {2 * checkpoint.ChunkBytes, len(x)}, {len(x) - 1, len(x)}} {
+		var got []byte
+		for piece := range im.Part(1, uint64(part[0]), uint64(part[1])) {
+			got = append(got, piece...)
+		}
+		require.Equal(t, string(x[part[0]:part[1]]), string(got), part)
+	}
+	sizes := map[int]int{}
+	for i, chunks := range im.Variables() {
+		for _, c := range chunks {
+			sizes[i] += len(c)
+		}
+	}
+	require.Equal(t, map[int]int{0: 8, 1: len(x)}, sizes)
+}

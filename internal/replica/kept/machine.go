@@ -285,6 +285,9 @@ func (m *Machine) Current(s Span) bool {
 	return len(m.holders.runs) == 0 || len(m.holders.within(s)) == 0
 }
 
+// Lacks reports whether some live replica lacks some memory.
+func (m *Machine) Lacks() bool { return len(m.holders.runs) > 0 }
+
 // Finish begins the end of the program: all memory becomes current on both replicas.
 func (m *Machine) Finish() { m.exchange(m.all(nil)) }
 

@@ -52,6 +52,15 @@ func (im *image) whole() bool { return len(im.lacks) == 0 }
 // SafePoint begins a safe point. Its number is an operation for Did.
 func (m *Machine) SafePoint(p Point) { m.point = point{Point: p, open: true} }
 
+// Due reports whether an image is to be made at the safe point with this number. Only then
+// SafePoint needs the Registered variables, the Place and the Proposal.
+func (m *Machine) Due(number uint64) bool {
+	if !m.begun {
+		return m.paired()
+	}
+	return number == m.plan.Next && len(m.images) > 0
+}
+
 // Cut is SafePoint at a safe point with a cut. Once it is Done, the replica may report
 // that it is in the cut; after that report it never rolls back by itself. The safe point
 // must not become a settled point first: a second run that begins there would miss the

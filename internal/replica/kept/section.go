@@ -103,6 +103,15 @@ func (m *Machine) passPartials() {
 	m.pass(out, in, sig)
 }
 
+// Owns reports whether a task of the open section, which keeps its results, runs on this
+// replica. Adopted reports whether that is because the sibling has died.
+func (m *Machine) Owns(task int) bool { return m.round.owners[task] == m.me }
+
+// Adopted is explained at Owns.
+func (m *Machine) Adopted(task int) bool {
+	return m.Owns(task) && m.plan.owner(task, len(m.round.owners)) != m.me
+}
+
 // Ran records that the body of a task has returned.
 func (m *Machine) Ran(int) { m.round.running-- }
 
@@ -130,7 +139,8 @@ func (m *Machine) adopt() {
 	}
 }
 
-// Leave closes the section. The results of a task of a kept section are current where the
+// Leave closes the section. It follows the Done of Next before any other event: a sibling that
+// dies in between would have its tasks adopted, and Leave would count them as run. The results of a task of a kept section are current where the
 // task ran. All other results are current on all live replicas.
 func (m *Machine) Leave() {
 	r := &m.round
