@@ -100,6 +100,10 @@ func (s *replies[T]) drop(is func(*job.Reply) bool) {
 // order handles an order to the process, which may make copies void.
 func (s *replies[T]) order(o job.Order) {
 	switch o.Kind {
+	case job.OrderSettled, job.OrderAgain: // a successor must not answer again: the process has written more since
+		s.drop(func(old *job.Reply) bool {
+			return old.Alone() && old.Kind == job.ReplyKind(o.Kind) && old.Number == o.Number
+		})
 	case job.OrderComplete:
 		if o.Number < s.complete {
 			return

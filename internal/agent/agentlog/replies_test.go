@@ -36,6 +36,10 @@ func TestSuccessorGetsEveryCopy(t *testing.T) {
 			[]job.Reply{stored(0, 2, 0), stored(1, 2, 1)}},
 		{"two newer copies, where only the process knows that the older one is complete", []any{complete(0, 2), stored(0, 2, 0), stored(0, 4, 0), stored(0, 6, 0)},
 			[]job.Reply{stored(0, 2, 0), stored(0, 4, 0), stored(0, 6, 0)}},
+		{"an answered request of a process that may run again alone", []any{job.Reply{Kind: job.ReplySettled, Number: 3}, job.Order{Kind: job.OrderSettled, Number: 3},
+			job.Reply{Kind: job.ReplyAgain, Number: 3}, job.Order{Kind: job.OrderAgain, Number: 3}}, nil},
+		{"a request that has yet to be answered", []any{job.Reply{Kind: job.ReplySettled, Number: 3}, job.Order{Kind: job.OrderSettled, Number: 3},
+			job.Reply{Kind: job.ReplySettled, Number: 7}}, []job.Reply{{Kind: job.ReplySettled, Number: 7}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var s replies[job.Reply]
