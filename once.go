@@ -54,7 +54,7 @@ func onceBytes(p *Process, f func() ([]byte, error)) ([]byte, error) {
 		return nil, errors.New("intra.Once before the first SafePoint of a restored process: protect its result, and call it only if !p.Restored()")
 	case p == nil:
 		return engine.OnceAlone(f)
-	case p.local():
+	case p.local() || p.run.Repeats():
 		return p.run.Once(f)
 	case p.section != nil && !p.alone():
 		return nil, fmt.Errorf("intra.Once in the section opened at %s: every replica must call it, so call it before or after", p.section.position())

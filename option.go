@@ -23,5 +23,17 @@ const (
 	Replicate = policyOption(sched.Replicate)
 )
 
+type keepOption bool
+
+// Keep declares that no code outside of sections accesses what the tasks of the section
+// write, except after [Fetch] or [Process.Settle]. So in a job with intrarun -lag the results
+// may stay on the replica that has computed them, until a task or a message needs them.
+// The section has the static schedule. Keep has no effect in other jobs, and in ranks that do
+// not have two replicas.
+const Keep = keepOption(true)
+
+// Apply implements [SectionOption].
+func (o keepOption) Apply(section any) { section.(*option.Section).Keep = bool(o) }
+
 // Apply implements [SectionOption].
 func (o policyOption) Apply(section any) { section.(*option.Section).Policy = sched.Policy(o) }

@@ -183,6 +183,8 @@ func (p *Process) close(s *section) {
 	}
 	if !p.local() {
 		p.engine.Closed(&s.shared)
+	} else if p.run != nil {
+		p.run.Repeated()
 	}
 	if s.check == nil {
 		clear(s.shared.Tasks)

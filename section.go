@@ -71,6 +71,7 @@ func (p *Process) begin(opts []SectionOption) (in *section, turn uint64) {
 		s.opened = time.Now() // a section without tasks is reported if it takes long
 	}
 	s.shared.Guard, s.shared.At, s.shared.ByHand, s.shared.Policy = guardTask, s.at, !s.known, s.options.Policy
+	s.shared.Keep = s.options.Keep
 	if p != nil {
 		p.open(s)
 	}

@@ -33,7 +33,7 @@ func Iallgatherv[T any](c *Comm, send []T, recv [][]T) *Request {
 }
 
 func planAllgather[T any](c *Comm, send, recv []T) (*schedule, error) {
-	if err := c.checkCollective(checkElement[T](), 0); err != nil {
+	if err := checkCollective(c, 0, send, recv); err != nil {
 		return nil, err
 	}
 	if err := apart(bytesOf(send), bytesOf(recv), curePlaced); err != nil {
@@ -92,7 +92,10 @@ func (s *schedule) allgatherRing(part func(i int) []byte) {
 }
 
 func planAllgatherv[T any](c *Comm, send []T, recv [][]T) (*schedule, error) {
-	if err := c.checkCollective(checkElement[T](), 0); err != nil {
+	if err := checkCollective(c, 0, send); err != nil {
+		return nil, err
+	}
+	if err := touch(c, recv...); err != nil {
 		return nil, err
 	}
 	if err := checkParts(c, recv); err != nil {

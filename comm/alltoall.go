@@ -32,7 +32,7 @@ func Ialltoallv[T any](c *Comm, send, recv [][]T) *Request {
 }
 
 func planAlltoall[T any](c *Comm, send, recv []T) (*schedule, error) {
-	if err := c.checkCollective(checkElement[T](), 0); err != nil {
+	if err := checkCollective(c, 0, send, recv); err != nil {
 		return nil, err
 	}
 	if err := apart(bytesOf(send), bytesOf(recv), cureCopy); err != nil {
@@ -51,7 +51,10 @@ func planAlltoall[T any](c *Comm, send, recv []T) (*schedule, error) {
 }
 
 func planAlltoallv[T any](c *Comm, send, recv [][]T) (*schedule, error) {
-	if err := c.checkCollective(checkElement[T](), 0); err != nil {
+	if err := checkCollective(c, 0, send...); err != nil {
+		return nil, err
+	}
+	if err := touch(c, recv...); err != nil {
 		return nil, err
 	}
 	if err := checkParts(c, send); err != nil {

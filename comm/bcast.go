@@ -18,7 +18,7 @@ func Ibcast[T any](c *Comm, buf []T, root int) *Request {
 }
 
 func planBcast[T any](c *Comm, buf []T, root int) (*schedule, error) {
-	if err := c.checkCollective(checkElement[T](), root); err != nil {
+	if err := checkCollective(c, root, buf); err != nil {
 		return nil, err
 	}
 	b := bytesOf(buf)
@@ -34,16 +34,19 @@ func planBcast[T any](c *Comm, buf []T, root int) (*schedule, error) {
 	return s, nil
 }
 
-// checkCollective makes the checks that all collectives have in common. elem is the result
-// of checkElement.
-func (c *Comm) checkCollective(elem error, root int) error {
+// checkCollective makes the checks that all collectives have in common, and makes the memory
+// of the collective current, see touch.
+func checkCollective[T any](c *Comm, root int, mem ...[]T) error {
 	if err := c.usable(); err != nil {
 		return err
 	}
-	if elem != nil {
-		return elem
+	if err := checkElement[T](); err != nil {
+		return err
 	}
-	return c.checkRoot(root)
+	if err := c.checkRoot(root); err != nil {
+		return err
+	}
+	return touch(c, mem...)
 }
 
 // bcastTree sends b down a binomial tree.

@@ -200,6 +200,19 @@ func (c *Comm) usable() error {
 	return c.engine.Refuse()
 }
 
+// touch makes memory current that an operation is about to be posted on, see sdr.Before. It is
+// called after usable.
+func touch[T any](c *Comm, parts ...[]T) error {
+	if !c.engine.Touches() {
+		return nil
+	}
+	mem := make([][]byte, len(parts))
+	for i, p := range parts {
+		mem[i] = bytesOf(p)
+	}
+	return c.engine.Touch(mem...)
+}
+
 // ready checks the most common calls with one peer and one tag quickly. true means that the
 // call is valid. false means that the call needs the full checks.
 func (c *Comm) ready(peer, tag int) bool {

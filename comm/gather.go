@@ -35,7 +35,7 @@ func Igatherv[T any](c *Comm, send []T, recv [][]T, root int) *Request {
 }
 
 func planGather[T any](c *Comm, send, recv []T, root int) (*schedule, error) {
-	if err := c.checkCollective(checkElement[T](), root); err != nil {
+	if err := checkCollective(c, root, send, recv); err != nil {
 		return nil, err
 	}
 	n, part := c.Size(), len(send)
@@ -102,7 +102,10 @@ func (s *schedule) gatherTree(own, all []byte, part, root int) {
 }
 
 func planGatherv[T any](c *Comm, send []T, recv [][]T, root int) (*schedule, error) {
-	if err := c.checkCollective(checkElement[T](), root); err != nil {
+	if err := checkCollective(c, root, send); err != nil {
+		return nil, err
+	}
+	if err := touch(c, recv...); err != nil {
 		return nil, err
 	}
 	if c.rank != root {

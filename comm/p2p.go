@@ -41,7 +41,11 @@ func (c *Comm) send(b []byte, dst, tag int, sync bool) error {
 		if dst == ProcNull {
 			return nil
 		}
-		if err := c.usable(); err != nil {
+		err := c.usable()
+		if err == nil {
+			err = touch(c, b)
+		}
+		if err != nil {
 			return fmt.Errorf("send to rank %d: %w", dst, err)
 		}
 	}
@@ -88,7 +92,11 @@ func (c *Comm) recv(b []byte, size, src, tag int) (Status, error) {
 		if src == ProcNull {
 			return nullStatus, nil
 		}
-		if err := c.usable(); err != nil {
+		err := c.usable()
+		if err == nil {
+			err = touch(c, b)
+		}
+		if err != nil {
 			return Status{}, fmt.Errorf("receive from rank %d: %w", src, err)
 		}
 	}
@@ -149,6 +157,11 @@ func Sendrecv[T, U any](c *Comm, send []T, dst, sendTag int, recv []U, src, recv
 // SendrecvReplace is like Sendrecv with one buffer: the received elements replace those
 // that are sent.
 func SendrecvReplace[T any](c *Comm, buf []T, dst, sendTag, src, recvTag int) (Status, error) {
+	if checkElement[T]() == nil && c.usable() == nil {
+		if err := touch(c, buf); err != nil {
+			return Status{}, fmt.Errorf("sendrecv: %w", err)
+		}
+	}
 	return Sendrecv(c, slices.Clone(buf), dst, sendTag, buf, src, recvTag)
 }
 

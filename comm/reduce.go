@@ -64,7 +64,7 @@ func AllreduceValue[T any](c *Comm, v T, op func(a, b T) T) (T, error) {
 }
 
 func planReduce[T any](c *Comm, send, recv []T, op func(a, b T) T, root int) (*schedule, error) {
-	if err := c.checkCollective(checkElement[T](), root); err != nil {
+	if err := checkCollective(c, root, send, recv); err != nil {
 		return nil, err
 	}
 	if c.rank == root {
@@ -96,7 +96,7 @@ func planReduce[T any](c *Comm, send, recv []T, op func(a, b T) T, root int) (*s
 }
 
 func planAllreduce[T any](c *Comm, send, recv []T, op func(a, b T) T) (*schedule, error) {
-	if err := c.checkCollective(checkElement[T](), 0); err != nil {
+	if err := checkCollective(c, 0, send, recv); err != nil {
 		return nil, err
 	}
 	if err := apart(bytesOf(send), bytesOf(recv), cureInPlace); err != nil {

@@ -24,7 +24,7 @@ func IreduceScatter[T any](c *Comm, send, recv []T, counts []int, op func(a, b T
 }
 
 func planReduceScatter[T any](c *Comm, send, recv []T, counts []int, op func(a, b T) T) (*schedule, error) {
-	if err := c.checkCollective(checkElement[T](), 0); err != nil {
+	if err := checkCollective(c, 0, send, recv); err != nil {
 		return nil, err
 	}
 	if err := apart(bytesOf(send), bytesOf(recv), cureCopy); err != nil {

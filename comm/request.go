@@ -49,6 +49,9 @@ func (r *Request) Start() {
 	if err == nil && r.kind == receiving && r.peer == AnySource {
 		err = r.c.checkAny() // the program may have called AssertNoAnySource since RecvInit
 	}
+	if err == nil {
+		err = touch(r.c, r.buf)
+	}
 	if err != nil {
 		r.err = fmt.Errorf("start of a request: %w", err)
 		return

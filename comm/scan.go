@@ -28,7 +28,7 @@ func Iexscan[T any](c *Comm, send, recv []T, op func(a, b T) T) *Request {
 }
 
 func planScan[T any](c *Comm, send, recv []T, op func(a, b T) T, inclusive bool) (*schedule, error) {
-	if err := c.checkCollective(checkElement[T](), 0); err != nil {
+	if err := checkCollective(c, 0, send, recv); err != nil {
 		return nil, err
 	}
 	if err := apart(bytesOf(send), bytesOf(recv), cureInPlace); err != nil {

@@ -30,7 +30,7 @@ func Iscatterv[T any](c *Comm, send [][]T, recv []T, root int) *Request {
 }
 
 func planScatter[T any](c *Comm, send, recv []T, root int) (*schedule, error) {
-	if err := c.checkCollective(checkElement[T](), root); err != nil {
+	if err := checkCollective(c, root, send, recv); err != nil {
 		return nil, err
 	}
 	n, part := c.Size(), len(recv)
@@ -100,7 +100,10 @@ func (s *schedule) scatterTree(all, own []byte, part, root int) {
 }
 
 func planScatterv[T any](c *Comm, send [][]T, recv []T, root int) (*schedule, error) {
-	if err := c.checkCollective(checkElement[T](), root); err != nil {
+	if err := checkCollective(c, root, send...); err != nil {
+		return nil, err
+	}
+	if err := touch(c, recv); err != nil {
 		return nil, err
 	}
 	if c.rank != root {

@@ -21,6 +21,14 @@ func (v View[T]) check() error {
 	return nil
 }
 
+// touch makes the elements current, if c can be used: otherwise the call that follows fails.
+func (v View[T]) touch(c *Comm) error {
+	if checkElement[T]() != nil || c.usable() != nil {
+		return nil
+	}
+	return touch(c, v.Data)
+}
+
 func (v View[T]) pack() []T {
 	out := make([]T, 0, v.Len())
 	for i := range v.Count {
@@ -52,6 +60,9 @@ func IsendView[T any](c *Comm, v View[T], dst, tag int) *Request {
 	if err := v.check(); err != nil {
 		return &Request{c: c, active: true, err: fmt.Errorf("send to rank %d: %w", dst, err)}
 	}
+	if err := v.touch(c); err != nil {
+		return &Request{c: c, active: true, err: fmt.Errorf("send to rank %d: %w", dst, err)}
+	}
 	return Isend(c, v.pack(), dst, tag)
 }
 
@@ -59,6 +70,9 @@ func IsendView[T any](c *Comm, v View[T], dst, tag int) *Request {
 // that reports completion.
 func IrecvView[T any](c *Comm, v View[T], src, tag int) *Request {
 	if err := v.check(); err != nil {
+		return &Request{c: c, active: true, err: fmt.Errorf("receive from rank %d: %w", src, err)}
+	}
+	if err := v.touch(c); err != nil {
 		return &Request{c: c, active: true, err: fmt.Errorf("receive from rank %d: %w", src, err)}
 	}
 	in := make([]T, v.Len())

@@ -74,7 +74,7 @@ func Open(p *intra.Process, c *comm.Comm, name string) (*File, error) {
 
 func open(p *intra.Process, c *comm.Comm, name string, k kind) (*File, error) {
 	t := tableOf(p)
-	if err := errors.Join(t.inTask(), inSection(p)); err != nil {
+	if err := errors.Join(t.inTask(), inSection(p), t.refused()); err != nil {
 		return nil, fmt.Errorf("open %s: %w", name, err)
 	}
 	if !t.resuming() {

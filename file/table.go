@@ -112,6 +112,14 @@ func (t *table) mark() {
 	}
 }
 
+// refused returns an error if the job supports no output files.
+func (t *table) refused() error {
+	if t.run == nil {
+		return nil
+	}
+	return t.run.RefusesFiles()
+}
+
 func (t *table) trial() bool { return t.run != nil && t.run.Trial() }
 func (t *table) keeps() bool { return t.run != nil && t.run.Apart() }
 

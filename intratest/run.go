@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/internal/base/bridge"
@@ -20,6 +21,7 @@ type Report struct {
 	Received int64 // results received from a peer
 	Rerun    int64 // tasks run in place of a dead peer
 	Torn     int64 // partially received updates
+	Images   int64 // settled points, of all processes (Lag)
 	// Replaced lists the processes that replaced dead ones, in the order in which they
 	// joined. Rollbacks counts how often the job rolled back to a backup.
 	Replaced  []string
@@ -78,6 +80,13 @@ func MayKill(kills ...string) Option {
 // Sched overrides the schedule of every section: static, adaptive, replicate.
 func Sched(policy string) Option {
 	return func(_ *testing.T, o *options) { o.local.Sched = policy }
+}
+
+// Lag lets the results of sections with intra.Keep stay where they were computed, as the -lag
+// flag of intrarun does. Each replica overwrites what it lacks, so that a forgotten
+// intra.Fetch shows.
+func Lag(d time.Duration) Option {
+	return func(_ *testing.T, o *options) { o.local.Lag = d }
 }
 
 // Threads makes n workers run the tasks of each replica, as the -threads flag of intrarun
@@ -163,6 +172,7 @@ func Run(t *testing.T, spec intra.Spec, run func(*intra.Process) error, opts ...
 		r.Received += s.TasksReceived
 		r.Rerun += s.TasksRerun
 		r.Torn += s.UpdatesTorn
+		r.Images += s.Images
 	}
 	return r
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"strconv"
+	"time"
 
 	"github.com/intrahpc/intra/internal/agent/spawn"
 	"github.com/intrahpc/intra/internal/base/affinity"
@@ -122,6 +123,21 @@ var linkFlags = []row{
 	{name: "sched", group: links, arg: "SCHEDULE",
 		does: "Give every section this schedule: static, adaptive or replicate (default: what the program asks for).",
 		set:  one(func(o *options) *string { return &o.Sched }, "static", "adaptive", "replicate")},
+	{name: "lag", group: links, arg: "DURATION", initial: "0", off: []string{"0"},
+		does: "Let the results of sections with keep stay on the replica that has computed them, until a task or a message needs them, in ranks with two replicas. If a replica dies, the other one may have to run the program again from a safe point that is about DURATION old. 0: send all results at once.",
+		set: func(o *options, text string) (err error) {
+			if o.Lag = 0; text != "0" {
+				o.Lag, err = parseTime(text, leastLag, "0 or like 1s")
+			}
+			return err
+		},
+		excludes: []clash{
+			{with: "sdc", why: "only one replica has a result that is kept"},
+			{with: "check", why: "checked mode compares what each replica computes itself"},
+			{with: "diverge", why: "only one replica has a result that is kept"},
+			{with: "replace", why: noCut}, {with: "spares", why: noCut}, {with: "checkpoint", why: noCut}, {with: "restart", why: noCut}, {with: "drain", why: noCut},
+			{with: "fault=again", why: "it uses the settled points of -lag"},
+		}},
 	{name: "direct", group: links, arg: "WHEN", optional: true, initial: string(job.DirectAuto),
 		does: "Let replicas on one host store results into each other's arrays (made by intra.Alloc) instead of sending them. auto: where that takes less time; on, or no argument: wherever they can; off.",
 		set:  parsed(job.ParseDirect, func(o *options, d job.Direct) { o.Direct = d }),
@@ -135,6 +151,12 @@ var linkFlags = []row{
 			{with: "link=tcp", when: directOn, why: "stores need shared memory"},
 		}},
 }
+
+// leastLag is the shortest age of an image that is worth asking for.
+const leastLag = time.Millisecond
+
+// noCut explains why no process can join a job that keeps results.
+const noCut = "processes join and are saved at consistent cuts, which a job that keeps results does not take"
 
 // directOn are the arguments of -direct that request stores.
 var directOn = []string{string(job.DirectOn), bare}

@@ -182,7 +182,7 @@ func (ms *members) place(m *member) {
 			s.Kills = append(s.Kills, k)
 		}
 	}
-	s.Flips, s.Again, s.Ordered = ms.flips(m), ms.again(m), len(ms.config.Again) > 0
+	s.Flips, s.Again, s.Ordered = ms.flips(m), ms.again(m), len(ms.config.Again) > 0 || s.Lag > 0
 	if d := ms.recovery.decides; d != nil {
 		s.Recovery, s.Next = true, d.Next()
 		if s.Verify != nil {

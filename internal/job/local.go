@@ -1,6 +1,9 @@
 package job
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Local holds the options and results of a test's job that runs in one process, in addition
 // to its Spec. The context carries it, since programs do not need it.
@@ -12,13 +15,14 @@ type Local struct {
 	Diverge  Diverge // "": strict
 	Capacity int     // bytes under way in each direction of an in-memory link; 0 means the default
 	Receive  Receive
-	Share    bool   // every section is shared: the schedule never decides to replicate
-	Threads  int    // workers of each replica; 0 means 1
-	Replace  bool   // dead processes are replaced
-	Backup   uint64 // number of safe points from one backup to the next; 0: no backups
-	Files    string // folder for checkpoint files, "" for none
-	Every    uint64 // number of safe points from one set of files to the next
-	Restart  string // folder with the state to begin with, "" for the start of the program
+	Lag      time.Duration // see Setup; results that are kept are overwritten elsewhere
+	Share    bool          // every section is shared: the schedule never decides to replicate
+	Threads  int           // workers of each replica; 0 means 1
+	Replace  bool          // dead processes are replaced
+	Backup   uint64        // number of safe points from one backup to the next; 0: no backups
+	Files    string        // folder for checkpoint files, "" for none
+	Every    uint64        // number of safe points from one set of files to the next
+	Restart  string        // folder with the state to begin with, "" for the start of the program
 
 	// The results. Run sets them before it returns.
 	Fired     []bool // for each of Kills: it has happened

@@ -100,6 +100,11 @@ type Setup struct {
 	Kills       []Kill  `json:"kills,omitempty"`   // counted kill points of this process
 	Flips       []Flip  `json:"flips,omitempty"`   // requested bit flips of this process
 	Again       []Again `json:"again,omitempty"`   // requested runs from a safe point, alone
+	// Lag is the age that an image of the registered state may reach in a job that keeps
+	// results on the replica that has computed them; 0: none are kept. Stale: a process
+	// overwrites what it lacks.
+	Lag   time.Duration `json:"lag,omitempty"`
+	Stale bool          `json:"stale,omitempty"`
 	// Ordered: the replicas of a rank agree on the order of messages even if the program asserts
 	// that this is not needed, since processes may run again alone.
 	Ordered bool `json:"ordered,omitempty"`

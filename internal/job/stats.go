@@ -42,6 +42,8 @@ type Stats struct {
 	// SecondRuns are the runs of the program that this process began again alone, and that
 	// have got to where the process had been.
 	SecondRuns []SecondRun `json:"second_runs,omitempty"`
+	// Images is the number of settled points of a process that keeps results.
+	Images int64 `json:"images,omitempty"`
 	// Usage is the use of resources by the process, or nil if unknown.
 	Usage *counters.Usage `json:"usage,omitempty"`
 	// Doing is the current activity of the process, or nil if it does not report that. Only
@@ -114,7 +116,7 @@ type TaskStats struct {
 	ReadBytes    int64                     `json:"read_bytes"`         // size of the in and inout regions of the bodies run
 	WrittenBytes int64                     `json:"written_bytes"`      // size of their out, inout and reduce regions
 	Counters     map[string]counters.Count `json:"counters,omitempty"` // counts of the events of -counters during these tasks, by the name of the event
-	Decision     string                    `json:"decision"`           // share or replicate: share if any process shares it
+	Decision     string                    `json:"decision"`           // share, replicate or keep: share if any process shares it
 	// number of sections of one kind after which the decision last changed, without trials; the
 	// maximum over all processes and kinds, 0 if it never changed
 	DecidedAfter int64 `json:"decided_after"`

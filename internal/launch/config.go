@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -46,6 +47,7 @@ type Job struct {
 	Folders Folders
 
 	Sched      string
+	Lag        time.Duration // see job.Setup
 	Check      bool
 	Counters   []string // events counted while tasks run
 	Direct     job.Direct
@@ -131,6 +133,12 @@ func (c *Config) validate() error {
 	if err := c.Faults.validate(c.Degrees); err != nil {
 		return err
 	}
+	switch {
+	case c.Lag == 0 && c.Faults.Stale:
+		return errors.New("-fault stale: nothing is kept without -lag: add -lag, like -lag 1s, or leave out -fault stale")
+	case c.Lag > 0 && c.Replace:
+		return errors.New("-lag: processes join at consistent cuts, which a job that keeps results does not take: leave out -replace and -r MIN..MAX, or -lag")
+	}
 	for i, clone := range c.Clones {
 		if !slices.Contains(processes, clone.Process) {
 			return fmt.Errorf("-clone %v: the job has no process %v, its degrees are %v", clone, clone.Process, c.Degrees)
@@ -189,10 +197,13 @@ func (j *Job) head(nodes []head.Node) head.Config {
 	c := head.Config{
 		Degrees: j.Degrees, Least: j.Least, Nodes: nodes, Of: make(map[job.Process]detect.ID),
 		Setup: job.Setup{Check: j.Check, Sched: j.Sched, MPI: j.Links.MPI, TLS: j.TLS, Limit: j.Links.Limit, Trace: j.Trace != "", Threads: j.Threads, Verify: j.Verify, Diverge: j.Diverge,
-			Direct: j.Direct == job.DirectOn, Counters: j.Counters},
+			Direct: j.Direct == job.DirectOn, Counters: j.Counters, Lag: j.Lag, Stale: j.Faults.Stale},
 		Link: j.Links.Kind, MPIBetween: j.Links.MPIBetween, Ring: j.Links.Ring, OnUse: len(job.Processes(j.Degrees)) > fewProcesses, Direct: j.Direct,
 		Replace: j.Replace, Backup: j.Backup, Checkpoint: j.Folders.Checkpoint, Restart: j.Folders.Restart, Clones: j.Clones,
 		Kills: j.Faults.Kills, Flips: j.Faults.Flips, Again: j.Faults.Again, Weibull: j.Faults.Weibull, Endless: j.Endless,
+	}
+	if j.Lag > 0 { // replicas differ in what they lack
+		c.Setup.Diverge = job.DivergeOff
 	}
 	if len(j.Clones) > 0 {
 		c.Setup.Ahead = aheadOfClones

@@ -17,6 +17,7 @@ type Faults struct {
 	Kills   []job.Kill
 	Flips   []job.Flip    // wrong results
 	Again   []job.Again   // runs from a safe point, alone
+	Stale   bool          // processes that keep results overwrite what they lack
 	Weibull *head.Weibull // random kills; nil: none
 }
 
@@ -66,6 +67,12 @@ func (fs *Faults) Add(spec string) error {
 		}
 		fs.Again = append(fs.Again, a)
 		return nil
+	case "stale":
+		if what != "" {
+			return fmt.Errorf("%q: want stale, without anything behind", what)
+		}
+		fs.Stale = true
+		return nil
 	case "weibull":
 		w, err := parseWeibull(what)
 		switch {
@@ -79,7 +86,7 @@ func (fs *Faults) Add(spec string) error {
 	case "kill":
 		return fmt.Errorf("want -kill %s", what)
 	}
-	return fmt.Errorf("unknown kind %q: want flip:RANK.REPLICA@WHAT:N, defect:RANK.REPLICA,q=RATE, again:RANK.REPLICA@FROM-TO or weibull:shape=S,mtbf=T, like flip:0.1@task:30", kind)
+	return fmt.Errorf("unknown kind %q: want flip:RANK.REPLICA@WHAT:N, defect:RANK.REPLICA,q=RATE, again:RANK.REPLICA@FROM-TO, stale or weibull:shape=S,mtbf=T, like flip:0.1@task:30", kind)
 }
 
 // Bounds of shape and mtbf, within which the schedule can be computed.

@@ -32,6 +32,7 @@ func TestInvalidFaultsNameTheCure(t *testing.T) {
 	for spec, want := range map[string]string{
 		"":                         `unknown kind "": want flip:RANK.REPLICA@WHAT:N, defect:`,
 		"0.1@task:3":               `unknown kind "0.1@task": want flip:`,
+		"stale:1":                  `"1": want stale, without anything behind`,
 		"again:0.1":                "names no safe points: want RANK.REPLICA@FROM-TO",
 		"flip":                     "is not a flip: want RANK.REPLICA@task:N",
 		"flip:0.1,q=1":             "is not a flip",

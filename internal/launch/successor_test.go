@@ -300,7 +300,7 @@ func TestSuccessorGetsTheWholeJob(t *testing.T) {
 			Weibull: &head.Weibull{Shape: 0.7, MTBF: time.Minute, Seed: 1 << 60}},
 		Replace: true, Spares: 2, Backup: recovery.Policy{Every: 3, Auto: true},
 		Folders: Folders{Checkpoint: &head.Checkpoint{Dir: "/d", Every: 4}, Owner: "1f", Restart: "/r", Anyway: true},
-		Sched:   "static", Check: true, Direct: job.DirectOn, Threads: 3, Report: "-", Trace: "t", TraceLimit: 1 << 20,
+		Sched:   "static", Lag: time.Second, Check: true, Direct: job.DirectOn, Threads: 3, Report: "-", Trace: "t", TraceLimit: 1 << 20,
 		Verify: &job.Verification{Share: 0.01, Seed: 1 << 63}, Diverge: job.DivergeWarn,
 		Counters: []string{"cycles"}, Clones: []job.Clone{{Process: job.Process{Rank: 1}, Command: []string{"nice", "-n", "3"}}},
 		Stuck: Stuck{After: time.Minute, Abort: true}, Endless: time.Hour, Status: time.Second,

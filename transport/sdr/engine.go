@@ -95,6 +95,11 @@ type Before interface {
 	Inside() bool
 	// Refuse returns an error if the caller is in such a function.
 	Refuse() error
+	// Touches reports whether some memory of the program may not be current in this process.
+	// Then Inside is true as well.
+	Touches() bool
+	// Touch makes memory current before an operation is posted on it.
+	Touch(mem ...[]byte) error
 }
 
 // Engine runs the protocol over the links of one process. Its methods may be
@@ -467,6 +472,12 @@ func (e *Engine) Refuse() error {
 	}
 	return e.cfg.Before.Refuse()
 }
+
+// Touches reports whether Touch has to be called before an operation is posted.
+func (e *Engine) Touches() bool { return e.cfg.Before != nil && e.cfg.Before.Touches() }
+
+// Touch makes memory current on which an operation is about to be posted.
+func (e *Engine) Touch(mem ...[]byte) error { return e.cfg.Before.Touch(mem...) }
 
 // Failure returns the error with which every call fails once the engine cannot go on, or
 // nil.

@@ -86,6 +86,7 @@ type Process struct {
 	Clone       string      `json:"clone,omitempty"` // the tool that started it, from -clone; pid and status are the tool's
 	Counts
 	SecondRuns []job.SecondRun `json:"second_runs"`     // its runs from a safe point, alone, that have got to where it had been
+	Images     int64           `json:"images"`          // settled points at which it has made an image of its state (-lag)
 	Usage      *counters.Usage `json:"usage,omitempty"` // resources that it had used at its last report
 }
 
@@ -93,7 +94,7 @@ type Process struct {
 func (r *Report) Add(p Process, s job.Stats) {
 	p.add(s)
 	r.add(s)
-	p.Usage, p.SecondRuns = s.Usage, append([]job.SecondRun{}, s.SecondRuns...)
+	p.Usage, p.Images, p.SecondRuns = s.Usage, s.Images, append([]job.SecondRun{}, s.SecondRuns...)
 	r.count(p.Process, s.Counters)
 	r.Processes = append(r.Processes, p)
 	for name, t := range s.TaskTypes {

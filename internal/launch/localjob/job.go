@@ -87,6 +87,9 @@ func (l *localJob) config(degrees []int) head.Config {
 		Link:    anyLink,
 		Replace: w.Replace, Backup: recovery.Policy{Every: w.Backup}, Restart: w.Restart, Kills: w.Kills, Flips: w.Flips,
 	}
+	if c.Setup.Lag, c.Setup.Stale = w.Lag, w.Lag > 0; w.Lag > 0 {
+		c.Setup.Diverge = job.DivergeOff // replicas differ in what they lack
+	}
 	for _, p := range job.Processes(degrees) {
 		c.Of[p] = here
 	}

@@ -33,14 +33,18 @@ type settled struct {
 	place  *sdr.Place
 	output json.RawMessage
 	once   [][]byte // encoded results of the calls of Once since, in order
+	calls  int      // of Once before, in a process that keeps results
 }
 
 // secondRun is a run of the program from a settled point.
 type secondRun struct {
 	from  *settled
-	to    uint64 // safe point at which the run before has ended
+	to    uint64 // the last safe point that the run before has entered
 	begun time.Duration
-	calls int // of Once
+	// sections is the number of sections that the run before has completed after that safe
+	// point.
+	sections int
+	calls    int // of Once
 }
 
 // errAlone ends a run of the program of a process that runs again alone.
@@ -72,9 +76,6 @@ func (r *recovering) goAgain(point uint64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	a := &r.second
-	if p := r.program; p != nil && p.second != nil && point == p.second.to {
-		r.caughtUp(p)
-	}
 	if a.dueAt(point) == nil {
 		return nil
 	}
@@ -89,9 +90,10 @@ func (r *recovering) goAgain(point uint64) error {
 	return errAlone
 }
 
-// caughtUp records that a second run is where the run before had ended. The caller holds the
-// lock.
+// caughtUp records that a second run is where the run before had ended.
 func (r *recovering) caughtUp(p *Program) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	s := p.second
 	t := &r.sharing.stats.total
 	t.TasksRerun += p.rerun
@@ -199,13 +201,27 @@ func (r *recovering) beginAlone(p *Program) {
 		began = r.program.began
 	}
 	p.restore(s.from.image, s.from.number)
-	p.second, p.began = s, began
+	p.second, p.began, p.repeat = s, began, s.sections
+	p.caughtUp = func() { r.caughtUp(p) }
 	r.second.back = nil
 }
 
 // noReturn records that the program cannot run again from the last settled point. The caller
 // holds the lock.
 func (r *recovering) noReturn() { r.second.point, r.sharing.once.kept = nil, nil }
+
+// repeated returns an error if a second run has returned without sending what the run before had
+// sent.
+func (p *Program) repeated(m *sdr.Engine) error {
+	if p.second == nil {
+		return nil
+	}
+	if n := m.Runs().Behind(); n > 0 {
+		return fmt.Errorf("%w: the run again from safe point %d has returned without sending %d messages that the run before had sent: %s",
+			ErrDiverged, p.second.from.number, n, job.ForgottenState)
+	}
+	return nil
+}
 
 // onceAgain returns the encoded result of the next call of Once in a second run.
 func (s *secondRun) onceAgain() ([]byte, error) {

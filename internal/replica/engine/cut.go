@@ -93,6 +93,9 @@ func (r *recovering) waitChange(seen uint64, yield func(func())) (err error) {
 func (r *recovering) drain(number uint64, yield func(func())) error {
 	ctx, stop := context.WithCancel(r.runCtx)
 	defer stop()
+	if r.sharing.keeper != nil {
+		return errKeptCut
+	}
 	r.stopDrain, r.cutAt = stop, nil
 	r.noReturn()
 	msgs := r.messages.Load()

@@ -13,6 +13,9 @@
 // the process has made an image of the registered state, in memory. All other processes go
 // on, and the second run does nothing that they could see (again.go).
 //
+// Results of sections may stay on the replica that has computed them (keep.go). Then a death
+// can make the other replica run the program again alone.
+//
 // A cut is a consistent cut: a safe point at which all processes stop, after they have
 // received every message that was sent before it.
 package engine

@@ -41,6 +41,7 @@ func New(ctx context.Context, c Config) *Engine {
 	n := newNode(ctx, c)
 	e := &Engine{node: n, sharing: newSharing(n, c)}
 	e.recovering = newRecovering(n, e.sharing, e.bury)
+	e.keeper = newKeeper(e.sharing, e.recovering)
 	e.deaths.links, e.deaths.do = &n.peerLinks, e.do
 	e.failure = failure
 	if c.Failure != nil {

@@ -70,6 +70,10 @@ func (h *sharing) schedule(s *Section) error {
 	if s.decision != nil { // runsAll has decided
 		return nil
 	}
+	if s.keeps() {
+		s.Policy = sched.Static
+		return nil
+	}
 	if h.setup.Sched != "" {
 		var err error
 		if s.Policy, err = sched.Parse(h.setup.Sched); err != nil {

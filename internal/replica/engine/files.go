@@ -28,6 +28,15 @@ func (p *Program) Files() Files {
 	return p.files
 }
 
+// RefusesFiles returns an error if this process may run again alone, which output files do not
+// support.
+func (p *Program) RefusesFiles() error {
+	if p.engine == nil || p.engine.keeper == nil {
+		return nil
+	}
+	return errKeptFiles
+}
+
 // Cut returns the number of the last consistent cut of all processes, 0 if there was none.
 func (p *Program) Cut() uint64 { return p.cut }
 

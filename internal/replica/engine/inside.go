@@ -194,11 +194,15 @@ func (h *sharing) inCall() bool {
 // beforeMessages checks each message of a process that shares sections.
 type beforeMessages struct{ *sharing }
 
-func (b beforeMessages) Inside() bool  { return b.inCall() }
-func (b beforeMessages) Refuse() error { return b.refuse(commCalls) }
+func (b beforeMessages) Inside() bool              { return b.inCall() || b.Touches() }
+func (b beforeMessages) Refuse() error             { return b.refuse(commCalls) }
+func (b beforeMessages) Touches() bool             { return b.keeper.Touches() }
+func (b beforeMessages) Touch(mem ...[]byte) error { return b.keeper.Touch(mem...) }
 
 // beforeOwnMessages checks each message of a process that was started by itself.
 type beforeOwnMessages struct{ *inside }
 
-func (b beforeOwnMessages) Inside() bool  { return b.busy() }
-func (b beforeOwnMessages) Refuse() error { return refuse(commCalls, []*inside{b.inside}) }
+func (b beforeOwnMessages) Inside() bool        { return b.busy() }
+func (beforeOwnMessages) Touches() bool         { return false }
+func (beforeOwnMessages) Touch(...[]byte) error { return nil }
+func (b beforeOwnMessages) Refuse() error       { return refuse(commCalls, []*inside{b.inside}) }

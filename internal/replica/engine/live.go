@@ -154,6 +154,9 @@ func (e *Engine) returned(p *Program) error {
 	if e.err != nil {
 		return diverged(e.err)
 	}
+	if err := p.repeated(e.messages.Load()); err != nil {
+		return err
+	}
 	e.finished = true
 	e.notes.returned()
 	if e.stores != nil {

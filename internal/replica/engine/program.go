@@ -44,6 +44,8 @@ type Program struct {
 	trial     bool       // the run is a trial of checked mode
 	began     uint64     // safe point at which the job let it begin with saved state; 0: it did not
 	second    *secondRun // the run is that of a process that runs again alone; nil: it is not
+	repeat    int        // sections after safe point second.to that this run has yet to repeat
+	caughtUp  func()     // called when it is where the earlier run had ended
 	rerun     int64      // tasks that it has run where an earlier run had been
 	oldest    uint64     // as of that cut: the job rolls back to no safe point before this one; 0: unknown
 	cut       uint64     // the last safe point at which all processes took a cut, 0: none
@@ -92,7 +94,22 @@ func (p *Program) Resuming() bool { return p.restored && p.points.Load() == p.fi
 
 // Alone reports whether sections concern this process alone: the program resumes, or is
 // where an earlier run of it has been.
-func (p *Program) Alone() bool { return p.restored && p.points.Load() < p.entered() }
+func (p *Program) Alone() bool {
+	return p.restored && (p.points.Load() < p.entered() || p.repeat > 0)
+}
+
+// Repeated records that a section has ended that concerned this process alone.
+func (p *Program) Repeated() {
+	if p.repeat == 0 || p.points.Load() < p.second.to {
+		return
+	}
+	if p.repeat--; p.repeat == 0 {
+		p.caughtUp()
+	}
+}
+
+// Repeats reports whether the next call of Once was made by an earlier run of the program.
+func (p *Program) Repeats() bool { return p.second != nil && p.second.calls < len(p.second.from.once) }
 
 // entered returns the number of safe points that this process has entered, in any run.
 func (p *Program) entered() uint64 {
@@ -143,6 +160,9 @@ func (p *Program) SafePoint(check func(point uint64) error) error {
 	first := point == p.first+1
 	if first && p.stateErr == nil {
 		p.stateErr = p.ready()
+	}
+	if p.stateErr == nil && p.second != nil && p.repeat == 0 && point == p.second.to {
+		p.caughtUp()
 	}
 	switch {
 	case p.stateErr != nil:

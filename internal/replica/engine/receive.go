@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"fmt"
 	"time"
 
@@ -121,6 +122,9 @@ func (r *updateReceiver) End(h *transport.Header, payload []byte) {
 		r.buf = nil
 	}
 	r.mu.Unlock()
+	if m.Kind == update.KindKept {
+		r.keeper.flush()
+	}
 	r.changed()
 }
 
@@ -182,6 +186,15 @@ func (r *updateReceiver) word(m update.Message, u section.Update, payload []byte
 		}
 	case update.KindWatch:
 		if err := r.watch.hear(from, m, payload); err != nil {
+			r.fail(fmt.Errorf("from %v: %w", r.from, err))
+		}
+	case update.KindKept:
+		own := payload
+		if r.buf == nil { // the bytes are those of the link
+			own = bytes.Clone(payload)
+		}
+		r.buf = nil
+		if err := r.keeper.arrive(m, own); err != nil {
 			r.fail(fmt.Errorf("from %v: %w", r.from, err))
 		}
 	case update.KindOnceResult:

@@ -67,10 +67,13 @@ func (r *recovering) newProgram(e *Engine) (*Program, error) {
 	if r.back.Pending() {
 		return nil, errBack
 	}
-	if len(r.setup.Again) > 0 {
+	switch {
+	case len(r.setup.Again) > 0:
 		p.goAgain, p.settle = r.goAgain, r.settle
-		r.beginAlone(p)
+	case r.sharing.keeper != nil:
+		p.settle = r.sharing.keeper.safePoint
 	}
+	r.beginAlone(p)
 	if r.sharing.verifier.compares() || r.sharing.flips != nil || r.sharing.watch != nil {
 		p.compare = r.compareState
 	}

@@ -12,7 +12,7 @@ import (
 // not claimed. With the adaptive schedule runsAll decides whether to share s. A section that
 // is not shared but takes long still has a protocol: a peer that shares it may be faster.
 func (h *sharing) runsAll(s *Section) bool {
-	if s.Agree != nil || len(h.workers) > 1 || h.verifier != nil || h.exact() {
+	if s.keeps() || s.Agree != nil || len(h.workers) > 1 || h.verifier != nil || h.exact() {
 		return false
 	}
 	policy := s.Policy

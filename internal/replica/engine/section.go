@@ -50,6 +50,7 @@ type Section struct {
 	Tasks  []Task
 	At     *callsite.Site // where it was opened
 	ByHand bool           // by a call that the user wrote, not by generated code
+	Keep   bool           // its results may stay where they were computed
 	Inside time.Duration  // time from its opening to its end, for a section opened by hand without tasks
 
 	// Guard calls the body of a task. If the body panics, Guard names the task in its
@@ -89,6 +90,12 @@ func (s *Section) Add() *Task {
 func (s *Section) Reset() {
 	tasks := s.Tasks[:0]
 	*s = Section{Tasks: tasks}
+}
+
+// keeps reports whether the results of s stay where they were computed.
+func (s *Section) keeps() bool {
+	_, ok := s.exchange.(keptResults)
+	return ok
 }
 
 // regions returns the regions of a task.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"time"
 
 	"github.com/intrahpc/intra/internal/replica/direct"
@@ -10,6 +11,14 @@ import (
 // Share completes s together with the other replicas of the rank [INTRA, Algorithm 1,
 // lines 20 to 28].
 func (h *sharing) Share(s *Section) error {
+	if h.keeper != nil {
+		return h.keeper.Share(s)
+	}
+	return h.share(s)
+}
+
+// share is Share for a section whose inputs are current here.
+func (h *sharing) share(s *Section) error {
 	err := h.watch.atSection(s)
 	if err == nil && h.runsAll(s) {
 		return h.runAll(s)
@@ -39,6 +48,9 @@ func (h *sharing) Share(s *Section) error {
 // the program. The program may overwrite that memory afterwards, and its contents must not
 // reach a replica that does not know of the rollback.
 func (h *sharing) sectionFails(err error) error {
+	if errors.Is(err, errBehind) { // the program runs again, and the section with it
+		return err
+	}
 	h.mu.Lock()
 	h.fail(err)
 	err = diverged(h.withCause(err))
@@ -64,6 +76,8 @@ func (h *sharing) learn(s *Section, took time.Duration) {
 		known.DecidedAfter = max(known.DecidedAfter, int64(s.decision.settled(s.way)))
 	case s.Policy == sched.Replicate:
 		known.Decision = "replicate"
+	case s.keeps():
+		known.Decision = "keep"
 	}
 }
 

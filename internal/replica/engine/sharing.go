@@ -42,6 +42,7 @@ type sharing struct {
 	updates   updates
 	stores    *stores      // nil: replicas share no memory
 	verifier  *verifier    // nil: nothing is verified
+	keeper    *keeper      // nil: nothing is kept on one replica only
 	watch     *watcher     // nil: divergence is not checked
 	scattered bool         // the replicas of the rank were on several hosts at the last join or rollback
 	flips     *fault.Flips // nil: no flips were requested
@@ -124,6 +125,7 @@ func (h *sharing) Closed(s *Section) {
 	defer h.mu.Unlock()
 	h.stats.total.Sections++
 	h.current = nil
+	h.keeper.completed()
 	if h.Serial() { // its tasks ran when they were launched
 		signature := signatureOf(s)
 		h.countShort(s)
@@ -173,6 +175,7 @@ func (h *sharing) dead(p job.Process) {
 		v.dead(p.Replica)
 	}
 	h.watch.dead(p.Replica)
+	h.keeper.dead()
 }
 
 // admit marks another replica live, at a cut.
@@ -236,7 +239,7 @@ func (h *sharing) resumeAt(at section.Position, generation uint32) {
 // section is open.
 func (h *sharing) describe() string {
 	if h.open == nil || h.open.exchange == nil {
-		return ""
+		return h.keeper.describe()
 	}
 	return h.open.exchange.describe()
 }

@@ -11,17 +11,17 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// keeper is a link that keeps the frames sent.
-type keeper struct {
+// collector is a link that keeps the frames sent.
+type collector struct {
 	startable
 	sent []*transport.Frame
 }
 
-func (l *keeper) Send(f *transport.Frame) { l.sent = append(l.sent, f) }
+func (l *collector) Send(f *transport.Frame) { l.sent = append(l.sent, f) }
 
-// kept returns an engine with one peer, in a section of two tasks with updates of that
+// engineWith returns an engine with one peer, in a section of two tasks with updates of that
 // many bytes.
-func kept(t *testing.T, l *keeper, bytes int, policy sched.Policy) (*Engine, *Section) {
+func engineWith(t *testing.T, l *collector, bytes int, policy sched.Policy) (*Engine, *Section) {
 	t.Helper()
 	s := &Section{Policy: policy, Guard: func(_ *Task, body func()) { body() }}
 	for range 2 {
@@ -38,8 +38,8 @@ func kept(t *testing.T, l *keeper, bytes int, policy sched.Policy) (*Engine, *Se
 
 // The claim of the next task is sent with the update of the last one.
 func TestClaimLeavesWithUpdate(t *testing.T) {
-	l := &keeper{}
-	e, s := kept(t, l, 2*large, sched.Adaptive)
+	l := &collector{}
+	e, s := engineWith(t, l, 2*large, sched.Adaptive)
 	w := &e.workers[0]
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -74,8 +74,8 @@ func TestClaimLeavesWithUpdate(t *testing.T) {
 
 // Frames that were handed over are reused.
 func TestSentFrames(t *testing.T) {
-	l := &keeper{}
-	e, s := kept(t, l, 64, sched.Static)
+	l := &collector{}
+	e, s := engineWith(t, l, 64, sched.Static)
 	w := &e.workers[0]
 	w.entered(s)
 	w.flush()

@@ -10,6 +10,7 @@ import (
 // Section holds the settings of a section. SectionOptions change them.
 type Section struct {
 	Policy sched.Policy
+	Keep   bool   // results stay where they were computed, if the job keeps results
 	At     string // place in the user's source; empty: unknown
 	Watch  []update.Region
 }

@@ -1,0 +1,169 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/intrahpc/intra/internal/base/checkpoint"
+	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/replica/kept"
+)
+
+var errKeptFiles = errors.New("a replica may have to run a part of the program again alone (-lag), which package file does not support: run the job with -lag 0")
+
+var errKeptCut = errors.New("safe point: a job that keeps results (-lag) takes no consistent cut, so no process can join, move or be saved: run it with -lag 0")
+
+// safePoint is called at each safe point that no earlier run has passed, after everything
+// else. At a settled point it makes an image, from which this replica can run again.
+func (k *keeper) safePoint(point uint64) error {
+	k.mu.Lock()
+	k.sections = 0
+	err := k.settle(point)
+	k.mu.Unlock()
+	return k.outcome(err)
+}
+
+// settle performs the steps of a safe point. The caller holds the lock.
+func (k *keeper) settle(point uint64) error {
+	r := k.recovering
+	p := kept.Point{Number: point}
+	if k.machine.Due(point) {
+		if r.program == nil {
+			return errBack
+		}
+		place, err := r.messages.Load().Runs().Settle()
+		if err != nil {
+			return fmt.Errorf("safe point: %w", err)
+		}
+		im, err := r.program.Image()
+		if err != nil {
+			return fmt.Errorf("safe point: %w", err)
+		}
+		answer, err := r.ask(job.Reply{Kind: job.ReplySettled, Generation: r.member.Generation(), Number: point}, job.OrderSettled)
+		if err != nil {
+			return err
+		}
+		k.place = &settled{number: point, place: place, output: answer.Output, image: im, calls: k.dropped + len(k.results)}
+		k.once.kept = &k.results
+		p.Registered, p.Proposal = registered(im), k.proposal(point)
+	}
+	k.machine.SafePoint(p)
+	err := k.done(k.yield)
+	if k.place != nil && err == nil { // what was current everywhere is known now
+		k.pins.prune(k.machine.Current)
+	}
+	if k.place = nil; err == nil && len(k.points) == 0 && k.once.kept != nil {
+		k.forgetAll()
+	}
+	return err
+}
+
+// forgetAll records that this process does not run again alone.
+func (k *keeper) forgetAll() {
+	k.messages.Load().Runs().End()
+	k.once.kept, k.results, k.dropped = nil, nil, k.dropped+len(k.results)
+	k.spare = nil
+}
+
+// registered returns the memory of the variables of an image that is no clone.
+func registered(im *checkpoint.Image) (all []kept.Span) {
+	for _, chunks := range im.Variables() {
+		s := kept.Span{}
+		if n := len(chunks); n > 0 {
+			s = kept.Span{Lo: spanOf(chunks[0]).Lo, Hi: spanOf(chunks[n-1]).Hi}
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// proposal returns a function that proposes the next interval but one. It is about as long as
+// the requested age of an image.
+func (k *keeper) proposal(point uint64) func() kept.Proposal {
+	return func() kept.Proposal {
+		now, passed := k.now(), max(point-k.at, 1)
+		points := uint64(firstInterval)
+		if each := (now - k.since) / time.Duration(passed); k.at > 0 && each > 0 {
+			points = min(max(uint64(k.setup.Lag/each), 1), 8*passed)
+		}
+		if n := uint64(k.messages.Load().Runs().Bytes()); n > journalBytes {
+			points = min(points, max(passed*journalBytes/n, 1))
+		}
+		k.at, k.since = point, now
+		return kept.Proposal{Types: []uint64{keptType}, Points: points}
+	}
+}
+
+// copyImage makes the image of a settled point. It holds the lock, because frames that arrive
+// later may have to fill parts of the image.
+func (k *keeper) copyImage(point uint64) error {
+	if k.place == nil || k.place.number != point {
+		return fmt.Errorf("an image of safe point %d was not prepared", point)
+	}
+	k.place.image = k.place.image.Clone(k.spare)
+	k.spare = nil
+	k.points[point] = k.place
+	k.stats.total.Images++
+	return nil
+}
+
+// discard forgets a settled point, and what only a run from there would have needed.
+func (k *keeper) discard(point uint64) {
+	s := k.points[point]
+	if s == nil {
+		return
+	}
+	delete(k.points, point)
+	k.spare = s.image
+	if k.recovering.second.back != nil { // the journal is needed for the next run
+		return
+	}
+	oldest := k.place
+	for _, o := range k.points {
+		if oldest == nil || o.number < oldest.number {
+			oldest = o
+		}
+	}
+	if oldest == nil {
+		k.forgetAll()
+		return
+	}
+	k.messages.Load().Runs().Forget(oldest.place)
+	k.results = append([][]byte(nil), k.results[oldest.calls-k.dropped:]...)
+	k.dropped = oldest.calls
+}
+
+// goBack ends the run of the program. The next one begins at the oldest image, and this
+// process runs alone until it is where it has been.
+func (k *keeper) goBack() error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	r := k.recovering
+	if r.program == nil {
+		return errBack
+	}
+	var from *settled
+	for {
+		step, err := k.machine.NextReturn()
+		if err != nil {
+			return err
+		}
+		if step.Kind == kept.Load {
+			from = k.points[step.Point]
+		}
+		if step.Kind == kept.Again {
+			break
+		}
+	}
+	if err := r.messages.Load().Runs().Retire(errAlone); err != nil {
+		return err
+	}
+	from.once = k.results[from.calls-k.dropped:]
+	r.second.back = &secondRun{from: from, to: r.program.points.Load(), sections: k.sections, begun: r.now()}
+	k.perform()
+	k.once.kept, k.results, k.spare, k.pins = nil, nil, nil, nil
+	clear(k.points)
+	k.open, k.current, k.entered = nil, nil, false
+	return errAlone
+}
