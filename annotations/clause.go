@@ -130,6 +130,7 @@ func ParseTask(text string, pos token.Pos) ([]Clause, []*Error) {
 type SectionArgs struct {
 	On    []Ident // identifier or selector; nil: the only process in scope
 	Sched string  // "", static, adaptive or replicate
+	Keep  bool    // results may stay where they were computed
 }
 
 // Schedules are the arguments of the sched clause.

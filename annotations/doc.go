@@ -41,7 +41,7 @@
 //	item      = name { "." name } [ "[" [ bound ] ":" [ bound ] [ columns ] "]" ] .
 //	columns   = "," [ bound ] ":" [ bound ] ":" bound .
 //	section   = "//intra:section" [ "on" "(" name { "." name } ")" ]
-//	            [ "sched" "(" ( "static" | "adaptive" | "replicate" ) ")" ] .
+//	            [ "sched" "(" ( "static" | "adaptive" | "replicate" ) ")" ] [ "keep" ] .
 //	state     = "//intra:state" { "skip" "(" name { "," name } ")" } .
 //
 // An item is a parameter, the receiver or the named result, or a path of fields of one. A

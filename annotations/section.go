@@ -16,6 +16,7 @@ type Section struct {
 	Dir      Directive
 	Process  string // an expression of type *intra.Process
 	Sched    string // "" or one of Schedules
+	Keep     bool   // results may stay where they were computed
 	Launches []*Launch
 }
 
@@ -78,7 +79,7 @@ func (w *sectionWalk) errorf(pos token.Pos, format string, args ...any) {
 func (sc *sectionScope) resolve(d *Directives, fn *ast.FuncDecl, st ast.Stmt) (sec *Section, errs, listed []*Error) {
 	dir := d.Sections[st]
 	args, errs := ParseSection(dir.Args, dir.ArgsPos)
-	w := &sectionWalk{sectionScope: sc, sec: &Section{Stmt: st, Dir: dir, Sched: args.Sched}, errs: errs, targets: map[*ast.Ident]bool{}}
+	w := &sectionWalk{sectionScope: sc, sec: &Section{Stmt: st, Dir: dir, Sched: args.Sched, Keep: args.Keep}, errs: errs, targets: map[*ast.Ident]bool{}}
 	if len(errs) == 0 {
 		w.process(args)
 	}

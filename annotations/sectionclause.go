@@ -4,11 +4,11 @@ import (
 	"go/token"
 )
 
-// sectionClause parses: "on" "(" name { "." name } ")" | "sched" "(" schedule ")" .
+// sectionClause parses: "on" "(" name { "." name } ")" | "sched" "(" schedule ")" | "keep" .
 func (p *clauseParser) sectionClause(args *SectionArgs) {
 	name, ok := p.word()
 	if !ok {
-		p.errorf(p.off, "found %s, want on(process) or sched(static|adaptive|replicate)", p.found())
+		p.errorf(p.off, "found %s, want on(process), sched(static|adaptive|replicate) or keep", p.found())
 		return
 	}
 	at := p.off
@@ -23,11 +23,20 @@ func (p *clauseParser) sectionClause(args *SectionArgs) {
 			p.errorf(at, "clause sched is there twice")
 			return
 		}
+	case "keep":
+		if args.Keep {
+			p.errorf(at, "clause keep is there twice")
+			return
+		}
+		args.Keep = true
+		p.next()
+		p.static(at, args)
+		return
 	case "nowait":
 		p.errorf(at, "clause nowait is gone: every section waits for its results; leave it out")
 		return
 	default:
-		p.errorf(at, "unknown clause %q of //intra:section%s (want on or sched)", name, didYouMean(name, []string{"on", "sched"}))
+		p.errorf(at, "unknown clause %q of //intra:section%s (want on, sched or keep)", name, didYouMean(name, []string{"on", "sched", "keep"}))
 		return
 	}
 	p.next()
@@ -53,14 +62,24 @@ func (p *clauseParser) sectionClause(args *SectionArgs) {
 }
 
 func (p *clauseParser) schedule(args *SectionArgs) {
+	at := p.off
 	name, ok := p.word()
 	for _, s := range Schedules {
 		if ok && s == name {
 			args.Sched = s
 			p.next()
-			p.expect(token.RPAREN, "after the schedule")
+			if p.expect(token.RPAREN, "after the schedule") {
+				p.static(at, args)
+			}
 			return
 		}
 	}
 	p.errorf(p.off, "unknown schedule %s%s (want static, adaptive or replicate)", p.found(), didYouMean(name, Schedules))
+}
+
+// static reports an error if a section with keep has another schedule than the static one.
+func (p *clauseParser) static(at int, args *SectionArgs) {
+	if args.Keep && args.Sched != "" && args.Sched != "static" {
+		p.errorf(at, "a section with keep has the schedule static: leave out sched(%s), or keep", args.Sched)
+	}
 }

@@ -38,7 +38,7 @@ func (s *Simulation) Steps(n int) []float64 {
 	var top, small, prod = 0.0, math.Inf(1), 1.0
 	r := Range{math.Inf(1), math.Inf(-1)}
 
-	//intra:section on(s.P) sched(static)
+	//intra:section on(s.P) sched(static) keep
 	for lo, hi := range intra.Blocks(n, s.P.Tasks()) {
 		// Several kinds of kernels in one section.
 		w.relax(lo, hi, make([]float64, n))

@@ -22,7 +22,7 @@ import (
 //go:embed steps.go
 var intraSourceSteps string
 
-var _ = intraruntime.Embedded("steps_intra.go", intraSourceSteps, "70ef5d231d9f79248b024ff62ff1c4fa59ecec444e839a9ea9961c000e26480f")
+var _ = intraruntime.Embedded("steps_intra.go", intraSourceSteps, "a4bc9e187b5d754d08603dbfa8481307597299f2abe5d8302a94bf04400f80a9")
 
 var _ = intraruntime.Lines("30:18 36:24 45:32 47:33 50:35 51:35 58:41 60:42 68:49 69:49 79:58 98:76 110:87 112:88 123:98 124:98 127:100 131:103 138:109 140:110 143:112 144:112 156:124 168:135 171:137")
 
@@ -54,9 +54,9 @@ func (s *Simulation) Steps(n int) []float64 {
 	var top, small, prod = 0.0, math.Inf(1), 1.0
 	r := Range{math.Inf(1), math.Inf(-1)}
 
-	//intra:section on(s.P) sched(static)
+	//intra:section on(s.P) sched(static) keep
 	{
-		section := s.P.Section(intraruntime.At("forms/steps.go:42"), intra.Static)
+		section := s.P.Section(intraruntime.At("forms/steps.go:42"), intra.Static, intra.Keep)
 		for lo, hi := range intra.Blocks(n, s.P.Tasks()) {
 			// Several kinds of kernels in one section.
 			launchGridRelax(section, w.Grid, lo, hi, make([]float64, n))

@@ -155,6 +155,9 @@ func (t *twin) planSection(sec *annotations.Section) {
 	if sec.Sched != "" {
 		opts += option(strings.ToUpper(sec.Sched[:1]) + sec.Sched[1:])
 	}
+	if sec.Keep {
+		opts += option("Keep")
+	}
 	for _, l := range sec.Launches {
 		launch := t.launch(l)
 		t.replace[t.dec.Dst.Nodes[l.Stmt]] = func() dst.Node { return launch(t.dec.Dst.Nodes[l.Stmt].(dst.Stmt)) }
