@@ -15,7 +15,7 @@ func checkBounds(info *types.Info, k *Kernel) []finding {
 	if k.Decl.Body == nil || !slices.ContainsFunc(k.Items, func(it *ItemInfo) bool { return it.Item.Slice != nil }) {
 		return nil
 	}
-	c := &boundCheck{values: newValues(k, info), loops: map[string]loop{}, told: map[*ItemInfo]bool{}}
+	c := &boundCheck{values: newValues(k, info), loops: map[string]loop{}, reported: map[*ItemInfo]bool{}}
 	c.list(k.Decl.Body.List)
 	return c.findings
 }
@@ -23,7 +23,7 @@ func checkBounds(info *types.Info, k *Kernel) []finding {
 type boundCheck struct {
 	*values
 	loops    map[string]loop // enclosing loops, by the name of the counter
-	told     map[*ItemInfo]bool
+	reported map[*ItemInfo]bool
 	findings []finding
 }
 
@@ -225,7 +225,7 @@ func (c *boundCheck) access(x *ast.IndexExpr, written bool) {
 			it = o
 		}
 	}
-	if it == nil || it.Item.Slice == nil || it.Item.Slice.Cols != nil || c.told[it] {
+	if it == nil || it.Item.Slice == nil || it.Item.Slice.Cols != nil || c.reported[it] {
 		return
 	}
 	index, ok := c.of(x.Index)
@@ -252,7 +252,7 @@ func (c *boundCheck) access(x *ast.IndexExpr, written bool) {
 	if !(ok1 && under && below > 0) && !(ok2 && over && above > 0) || it.Kind == In && written {
 		return
 	}
-	c.told[it] = true
+	c.reported[it] = true
 	does := "reads"
 	if written {
 		does = "writes"

@@ -35,17 +35,17 @@ func (w *sectionWalk) conflicts(fn ast.Node) {
 	if len(c.launched) == 0 {
 		return
 	}
-	told := map[token.Pos]bool{}
+	reported := map[token.Pos]bool{}
 	var listed []*Error
 	for _, t := range w.touches(c.v) {
 		for i := range c.launched {
 			r := &c.launched[i]
-			if told[t.at.Pos()] || !c.meets(r, &t) {
+			if reported[t.at.Pos()] || !c.meets(r, &t) {
 				continue
 			}
 			switch msg, how := c.judge(r, &t); how {
 			case inside:
-				told[t.at.Pos()] = true
+				reported[t.at.Pos()] = true
 				w.errs = append(w.errs, &Error{t.at.Pos(), msg})
 			case maybeInside:
 				listed = append(listed, &Error{t.at.Pos(), msg})
@@ -53,8 +53,8 @@ func (w *sectionWalk) conflicts(fn ast.Node) {
 		}
 	}
 	for _, e := range listed {
-		if !told[e.Pos] {
-			told[e.Pos] = true
+		if !reported[e.Pos] {
+			reported[e.Pos] = true
 			w.listed = append(w.listed, e)
 		}
 	}

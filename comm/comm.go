@@ -27,7 +27,7 @@ type Comm struct {
 	family *family
 	origin
 	id     uint64
-	thread uint64 // clock domain: communicators with the same one are used by one goroutine
+	domain uint64 // clock domain: communicators with the same one are used by one goroutine
 	rank   int
 	index  []int // member of each rank of the job, or Undefined
 	p2p    *sdr.Context
@@ -92,8 +92,8 @@ func contextID(parent uint64, operation string, members []int, count uint64) uin
 }
 
 // make returns a new communicator of which this rank is a member.
-func (f *family) make(o origin, thread uint64) (*Comm, error) {
-	c := f.newComm(o, thread)
+func (f *family) make(o origin, domain uint64) (*Comm, error) {
+	c := f.newComm(o, domain)
 	if err := c.join(); err != nil {
 		return nil, fmt.Errorf("new communicator: %w", err)
 	}
@@ -101,9 +101,9 @@ func (f *family) make(o origin, thread uint64) (*Comm, error) {
 	return c, nil
 }
 
-func (f *family) newComm(o origin, thread uint64) *Comm {
+func (f *family) newComm(o origin, domain uint64) *Comm {
 	c := &Comm{
-		engine: f.engine, family: f, origin: o, id: o.id(), thread: thread, index: make([]int, f.engine.Size()),
+		engine: f.engine, family: f, origin: o, id: o.id(), domain: domain, index: make([]int, f.engine.Size()),
 		sent: make([]uint64, len(o.members)), received: make([]uint64, len(o.members)),
 		made: make(map[string]uint64),
 	}
@@ -120,10 +120,10 @@ func (f *family) newComm(o origin, thread uint64) *Comm {
 // join enters the contexts of c.
 func (c *Comm) join() error {
 	var err error
-	if c.p2p, err = c.engine.Join(c.id, c.thread, false, c.members); err != nil {
+	if c.p2p, err = c.engine.Join(c.id, c.domain, false, c.members); err != nil {
 		return err
 	}
-	c.coll, err = c.engine.Join(contextID(c.id, "collectives", nil, 0), c.thread, true, c.members)
+	c.coll, err = c.engine.Join(contextID(c.id, "collectives", nil, 0), c.domain, true, c.members)
 	return err
 }
 

@@ -110,11 +110,11 @@ func (c *Comm) derive(operation string, members []int) (*Comm, error) {
 	}
 	o.count = c.made[counter]
 	c.made[counter]++
-	thread := c.thread
+	domain := c.domain
 	if operation == opDup {
-		thread = o.id()
+		domain = o.id()
 	}
-	return c.family.make(o, thread)
+	return c.family.make(o, domain)
 }
 
 // without counts an operation that made no communicator at this rank.

@@ -140,7 +140,7 @@ func (f *family) AppendPosition(b []byte) []byte {
 		if c.freed.Load() {
 			freed = 1
 		}
-		for _, v := range []uint64{c.id, c.thread, parent, freed, c.count, uint64(len(c.members))} {
+		for _, v := range []uint64{c.id, c.domain, parent, freed, c.count, uint64(len(c.members))} {
 			b = le.AppendUint64(b, v)
 		}
 		for i, m := range c.members {
@@ -171,7 +171,7 @@ func (f *family) restore(b []byte) error {
 	r := recordReader{b: b}
 	known := make(map[uint64]*Comm)
 	for i := range r.count(7 * 8) {
-		id, thread, parent, freed, count := r.uint(), r.uint(), r.uint(), r.uint(), r.uint()
+		id, domain, parent, freed, count := r.uint(), r.uint(), r.uint(), r.uint(), r.uint()
 		n := r.count(3 * 8)
 		o := origin{parent: known[parent], count: count}
 		var sent, received []uint64
@@ -198,7 +198,7 @@ func (f *family) restore(b []byte) error {
 		case o.id() != id || known[id] != nil || freed > 1 || !member[f.engine.Rank()]:
 			return fmt.Errorf("%w: communicator %x", errRecord, id)
 		}
-		c := f.newComm(o, thread)
+		c := f.newComm(o, domain)
 		c.made, c.recalled = made, make(map[string]uint64)
 		c.sent, c.received = sent, received
 		if freed == 1 {

@@ -63,7 +63,7 @@ func (o operation) rooted() bool {
 // only on the first communicator of a clock domain, and only if that has all ranks of the
 // job. On two communicators ranks may begin non-blocking collectives in different orders.
 func (c *Comm) sync(o operation, root int) sdr.Sync {
-	if c.id != c.thread || len(c.members) != c.engine.Size() {
+	if c.id != c.domain || len(c.members) != c.engine.Size() {
 		return sdr.SyncNone
 	}
 	switch o {

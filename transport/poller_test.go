@@ -48,19 +48,19 @@ func (l *plainLink) Progress() bool {
 // turningLink counts the calls of TakeTurns.
 type turningLink struct {
 	plainLink
-	told int
+	turns int
 }
 
-func (l *turningLink) TakeTurns() { l.told++ }
+func (l *turningLink) TakeTurns() { l.turns++ }
 
 func TestPollerReportsTurnsToLinks(t *testing.T) {
-	for processes, told := range map[int]int{1: 0, 1 << 20: 1} {
+	for processes, calls := range map[int]int{1: 0, 1 << 20: 1} {
 		p := transport.NewPoller()
 		p.Crowd(processes, nil)
 		l := new(turningLink)
 		p.Add(l)
 		p.Add(new(plainLink))
-		require.Equal(t, told, l.told, "%d processes", processes)
+		require.Equal(t, calls, l.turns, "%d processes", processes)
 	}
 }
 

@@ -29,7 +29,7 @@ func checkMPI(p *launcher.Process, processes int) error {
 // lend lends the launcher's resources for this process to the job. If the first process of
 // this host has ended before, it has reported why.
 func lend(c *launch.Config) error {
-	if err := launch.Lend(context.Background(), c.Indexed); !errors.Is(err, launcher.ErrNobody) {
+	if err := launch.Lend(context.Background(), c.Indexed); !errors.Is(err, launcher.ErrNoBorrower) {
 		return err
 	}
 	return nil

@@ -122,22 +122,22 @@ func TestOffFlagsTriggerNoRule(t *testing.T) {
 // TestOldSpellingsOfFaults checks that old spellings give the same job as the new ones, with a
 // warning for each flag.
 func TestOldSpellingsOfFaults(t *testing.T) {
-	var told strings.Builder
-	before, err := parse(strings.Fields("-flip 0.1@task:3 -flip 0.0@state:1:5 -defect 0.1,q=0.5 -weibull shape=1,mtbf=1h -seed 4 true"), &told)
+	var warnings strings.Builder
+	before, err := parse(strings.Fields("-flip 0.1@task:3 -flip 0.0@state:1:5 -defect 0.1,q=0.5 -weibull shape=1,mtbf=1h -seed 4 true"), &warnings)
 	require.NoError(t, err)
 	require.Equal(t, `intrarun: warning: -flip is an old spelling, which only this version reads: write -fault flip:0.1@task:3
 intrarun: warning: -defect is an old spelling, which only this version reads: write -fault defect:0.1,q=0.5
 intrarun: warning: -weibull is an old spelling, which only this version reads: write -fault weibull:shape=1,mtbf=1h
-`, told.String())
-	told.Reset()
-	now, err := parse(strings.Fields("-fault flip:0.1@task:3 -fault flip:0.0@state:1:5 -fault defect:0.1,q=0.5 -fault weibull:shape=1,mtbf=1h -seed 4 true"), &told)
+`, warnings.String())
+	warnings.Reset()
+	now, err := parse(strings.Fields("-fault flip:0.1@task:3 -fault flip:0.0@state:1:5 -fault defect:0.1,q=0.5 -fault weibull:shape=1,mtbf=1h -seed 4 true"), &warnings)
 	require.NoError(t, err)
-	require.Empty(t, told.String())
+	require.Empty(t, warnings.String())
 	require.Equal(t, now, before)
-	_, err = parse(strings.Fields("-quiet -flip 0.1@task:3 true"), &told)
+	_, err = parse(strings.Fields("-quiet -flip 0.1@task:3 true"), &warnings)
 	require.NoError(t, err)
-	require.Empty(t, told.String())
-	_, err = parse(strings.Fields("-flip 0.1 true"), &told)
+	require.Empty(t, warnings.String())
+	_, err = parse(strings.Fields("-flip 0.1 true"), &warnings)
 	require.ErrorContains(t, err, `-flip 0.1: "0.1" is not a flip`)
 }
 

@@ -81,7 +81,7 @@ func (a *agent) deliver() {
 		}
 		a.w.step(e)
 	case Said:
-		a.w.hear(e)
+		a.w.recordLinks(e)
 		a.w.step(e)
 	case Event:
 		a.w.step(e)

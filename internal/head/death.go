@@ -136,7 +136,7 @@ func (ds *deaths) declare(v decision.Verdict) {
 // tell sends a verdict to all processes.
 func (ds *deaths) tell(v decision.Verdict) {
 	for _, o := range ds.members.all {
-		if o.told && o.state.there() {
+		if o.informed && o.state.there() {
 			ds.send(o, &job.Message{Kind: job.KindVerdict, Verdict: &v.Verdict})
 		}
 	}
@@ -216,13 +216,13 @@ func (ds *deaths) fail(m *member, v decision.Verdict) {
 	ds.act(Declared{v})
 }
 
-// unheard handles the loss of the control connection to a process.
-func (ds *deaths) unheard(m *member, why Silence, text string) {
+// unreachable handles the loss of the control connection to a process.
+func (ds *deaths) unreachable(m *member, why Silence, text string) {
 	if !m.state.there() {
 		return
 	}
 	switch {
-	case why == SilenceUntold:
+	case why == SilenceUndelivered:
 		ds.fence(m, ending{job.CauseFenced, "it cannot be sent a message that it needs: " + text})
 		return
 	case m.hello == nil && why != SilenceEnd && m.role == Joiner:
@@ -234,12 +234,12 @@ func (ds *deaths) unheard(m *member, why Silence, text string) {
 	case why == SilenceNonsense:
 		ds.fence(m, ending{job.CauseFenced, fmt.Sprintf("it sent a malformed message: %s", text)})
 	}
-	ds.after(lastWords, timer{kind: killDeaf, m: m})
+	ds.after(lastWords, timer{kind: killUnreachable, m: m})
 }
 
-// deaf kills a process that lives without its control connection: it would wait for events
+// killUnreachable kills a process that lives without its control connection: it would wait for events
 // that cannot reach it.
-func (ds *deaths) deaf(m *member) {
+func (ds *deaths) killUnreachable(m *member) {
 	if m.state.there() && m.ending == nil && ds.phase <= working { // else it is killed anyway
 		m.ending = &ending{job.CauseExit, "it closed its control connection"}
 		ds.kill(m)

@@ -31,7 +31,7 @@ func describe(x any) string {
 		return fmt.Sprintf("joined %v", x.From)
 	case Said:
 		return fmt.Sprintf("said %v %s", x.From, describeMessage(x.Message))
-	case Unheard:
+	case Unreachable:
 		return fmt.Sprintf("unheard %v %s %s", x.From, x.Why, x.Text)
 	case Exited:
 		return fmt.Sprintf("exited %v %s", x.From, x.Text)
@@ -126,7 +126,7 @@ func describeEntry(e decision.Entry) string {
 		s += fmt.Sprintf(" %v#%d", e.Process, e.Incarnation)
 	}
 	switch e.Kind {
-	case decision.Born:
+	case decision.Placed:
 		s += fmt.Sprintf(" on %d", e.Node)
 		if e.ID != e.Process {
 			s += fmt.Sprintf(" (%v)", e.ID)
@@ -258,7 +258,7 @@ func (w *world) String() string {
 	}
 	if w.head != nil {
 		for _, m := range w.head.members.all {
-			fmt.Fprintf(&b, "head: %v#%d %v %v role %d settled %v told %v ending %v\n", m.process, m.incarnation, m.from, m.state, m.role, m.settled, m.told, m.ending)
+			fmt.Fprintf(&b, "head: %v#%d %v %v role %d settled %v told %v ending %v\n", m.process, m.incarnation, m.from, m.state, m.role, m.settled, m.informed, m.ending)
 		}
 		fmt.Fprintf(&b, "phase %d asked %+v wanted %v keeping %v, %d events\n", w.head.phase, w.head.asked, w.head.members.wanted, w.head.recovery.keeping, len(w.head.recovery.events))
 		if d := w.head.recovery.decides; d != nil {

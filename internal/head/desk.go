@@ -175,7 +175,7 @@ func (k *desk) doing(m *member) *job.Doing {
 		return nil
 	}
 	d := *m.stats.Doing
-	old := k.now - m.heard
+	old := k.now - m.statsAt
 	if d.Idle += old; k.continued > longAgo {
 		d.Idle = min(d.Idle, k.now-k.continued)
 	}

@@ -31,10 +31,10 @@
 //	members   members.go join.go degree.go replace.go relieve.go leave.go: which process is in which slot
 //	faults    kills.go weibull.go: deaths on request
 //	plan      recover.go files.go: cuts, backups, rollbacks and files, carried out
-//	judge     judge.go suspect.go doubt.go convict.go diverge.go outlast.go: faults of processes, and what follows
+//	judge     judge.go suspect.go dispute.go blame.go diverge.go outlast.go: faults of processes, and what follows
 //	deaths    death.go: causes and verdicts
 //	leaves    drain.go handover.go ending.go: hosts and processes that leave on notice
-//	Head      arrive.go degrees.go head.go log.go hear.go end.go restore.go status.go stays.go summary.go: events, decisions, reports
+//	Head      arrive.go degrees.go head.go log.go message.go end.go restore.go status.go stays.go summary.go: events, decisions, reports
 //
 // Restore makes a successor from the decisions and from the reports of the agents. It
 // continues where the lost head was, and repeats messages that may not have arrived. The

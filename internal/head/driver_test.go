@@ -21,7 +21,7 @@ func (w *world) do(acts []Action) {
 			if w.outputs[a.To] != nil {
 				w.failf("%+v is started twice", a)
 			}
-			w.checkBorn(a)
+			w.checkPlaced(a)
 			w.outputs[a.To] = newOutlet(a.Process, a.Role, 0)
 			w.pass(a.Node, a)
 		case Adopt:
@@ -59,7 +59,7 @@ func (w *world) do(acts []Action) {
 			}
 			w.waiting = append(w.waiting, OutputSettled{a.To})
 		case Propose:
-			if _, lost := w.state.Lost[a.Entry.Node]; lost && a.Entry.Kind == decision.Born && a.Entry.Incarnation > 1 {
+			if _, lost := w.state.Lost[a.Entry.Node]; lost && a.Entry.Kind == decision.Placed && a.Entry.Incarnation > 1 {
 				w.failf("%s, and the host is lost", describe(a))
 			}
 			if d := a.Entry.Recovery; d != nil && d.Kind == recovery.Admitted {

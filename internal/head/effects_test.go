@@ -51,8 +51,8 @@ func (w *world) checkSend(a Send) {
 // ends are the two ends of a link.
 type ends [2]job.Endpoint
 
-// hear records the head's knowledge of links.
-func (w *world) hear(s Said) {
+// recordLinks records the head's knowledge of links.
+func (w *world) recordLinks(s Said) {
 	m := s.Message
 	if m.Kind != job.KindSuspect && m.Kind != job.KindMended {
 		return
@@ -118,9 +118,9 @@ func (w *world) checkVerdict(v job.Verdict) {
 	}
 }
 
-// checkBorn checks that a process which is started was placed, and that the
+// checkPlaced checks that a process which is started was placed, and that the
 // slot is free.
-func (w *world) checkBorn(a Start) {
+func (w *world) checkPlaced(a Start) {
 	at := w.state.Places[a.Process]
 	if a.Role == Spare {
 		at = w.state.Spares[a.Process]

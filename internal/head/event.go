@@ -48,9 +48,9 @@ type Said struct {
 	Message *job.Message
 }
 
-// Unheard reports that the control connection of a process is unusable in one direction or
+// Unreachable reports that the control connection of a process is unusable in one direction or
 // both.
-type Unheard struct {
+type Unreachable struct {
 	From
 	Why  Silence
 	Text string
@@ -61,10 +61,10 @@ type Silence string
 
 // The causes.
 const (
-	SilenceEnd      Silence = "end"      // the connection has ended
-	SilenceRefused  Silence = "refused"  // one side has refused the handshake
-	SilenceNonsense Silence = "nonsense" // the process has sent a malformed message
-	SilenceUntold   Silence = "untold"   // a message of the head cannot be sent to the process
+	SilenceEnd         Silence = "end"      // the connection has ended
+	SilenceRefused     Silence = "refused"  // one side has refused the handshake
+	SilenceNonsense    Silence = "nonsense" // the process has sent a malformed message
+	SilenceUndelivered Silence = "untold"   // a message of the head cannot be sent to the process
 )
 
 // Exited reports that the process has exited. The driver has passed on all its messages
@@ -203,7 +203,7 @@ func (Begin) event()         {}
 func (Started) event()       {}
 func (Joined) event()        {}
 func (Said) event()          {}
-func (Unheard) event()       {}
+func (Unreachable) event()   {}
 func (Exited) event()        {}
 func (ProgramGone) event()   {}
 func (Stopped) event()       {}

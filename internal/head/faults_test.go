@@ -32,14 +32,14 @@ func (w *world) inject() {
 		return
 	}
 	if w.spec.sample && w.random.IntN(3) > 0 {
-		w.convict(p)
+		w.blame(p)
 		return
 	}
 	switch r := w.random.IntN(10); {
 	case r == 6 && p.hello:
 		w.seen["a control connection is unusable"]++
 		p.stuck = true
-		p.tell(Unheard{p.from, SilenceEnd, "EOF"})
+		p.tell(Unreachable{p.from, SilenceEnd, "EOF"})
 	case r == 7 && w.random.IntN(2) == 0:
 		w.seen["a program ends before its wrapper"]++
 		p.stuck = true
@@ -79,7 +79,7 @@ func (w *world) differ(p *proc) {
 	if len(rank) < 2 {
 		return
 	}
-	d := job.Doubt{Point: p.point + 1, Generation: p.gen, Text: "the states differ"}
+	d := job.Dispute{Point: p.point + 1, Generation: p.gen, Text: "the states differ"}
 	switch w.random.IntN(4) {
 	case 0:
 		d.Kind, d.Text = job.FailPanic, "index out of range"
@@ -91,23 +91,23 @@ func (w *world) differ(p *proc) {
 		w.seen["states differ"]++
 	}
 	for _, q := range rank {
-		q.doubt = &d
+		q.dispute = &d
 		q.sayCorruption()
 	}
 }
 
-// convict makes the other replicas of a rank find that a process has computed a wrong
+// blame makes the other replicas of a rank find that a process has computed a wrong
 // result.
-func (w *world) convict(p *proc) {
+func (w *world) blame(p *proc) {
 	if !p.works() || p.done || p.back.Pending() || p.point == 0 {
 		return
 	}
-	c := job.Conviction{Process: p.process, Incarnation: max(p.frames, p.incarnation), Kernel: "k", Generation: p.gen, Sure: w.random.Uint64N(p.point + 1)}
+	c := job.Blame{Process: p.process, Incarnation: max(p.frames, p.incarnation), Kernel: "k", Generation: p.gen, Sure: w.random.Uint64N(p.point + 1)}
 	for _, a := range w.agents {
 		for _, q := range a.all {
 			if q != p && q.process.Rank == p.process.Rank && q.works() && !q.done && !q.back.Pending() && q.gen == p.gen {
 				w.seen["a process is blamed"]++
-				q.convicted = append(q.convicted, c)
+				q.blamed = append(q.blamed, c)
 				q.sayCorruption()
 			}
 		}
@@ -116,7 +116,7 @@ func (w *world) convict(p *proc) {
 
 // sayCorruption reports the findings of the process to the present head.
 func (p *proc) sayCorruption() {
-	p.say(&job.Message{Kind: job.KindStats, Stats: &job.Stats{Corruption: &job.Corruption{Doubt: p.doubt, Convicted: slices.Clone(p.convicted)}}})
+	p.say(&job.Message{Kind: job.KindStats, Stats: &job.Stats{Corruption: &job.Corruption{Dispute: p.dispute, Blames: slices.Clone(p.blamed)}}})
 }
 
 // hosts counts the live hosts.

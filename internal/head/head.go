@@ -52,7 +52,7 @@ func newHead(c Config) *Head {
 	h.faults = &faults{desk: h.desk, members: h.members}
 	h.plan = &plan{desk: h.desk, hosts: h.hosts, recovery: h.recovery, members: h.members, quiets: make(map[uint64]asked)}
 	h.judge = &judge{desk: h.desk, recovery: h.recovery, members: h.members, plan: h.plan, outlasted: longAgo,
-		differing: make(map[int]bool), diverged: make(map[int]string), disputes: make(map[int]*doubt), offenders: make(map[job.Endpoint]*offender)}
+		differing: make(map[int]bool), diverged: make(map[int]string), disputes: make(map[int]*dispute), offenders: make(map[job.Endpoint]*offender)}
 	h.deaths = &deaths{desk: h.desk, hosts: h.hosts, recovery: h.recovery, members: h.members, plan: h.plan, judge: h.judge}
 	h.leaves = &leaves{desk: h.desk, recovery: h.recovery, members: h.members, asked: make(map[job.Endpoint]bool), freed: make(map[detect.ID]bool)}
 	h.likelier = h.judge.orDiverged
@@ -121,9 +121,9 @@ func (h *Head) step(e Event) {
 		h.about(e.From, func(m *member) { h.members.welcome(m, e.Hello) })
 		h.judge.watchOutlasting() // the process may have run for long under an earlier head
 	case Said:
-		h.about(e.From, func(m *member) { h.hear(m, e.Message) })
-	case Unheard:
-		h.about(e.From, func(m *member) { h.deaths.unheard(m, e.Why, e.Text) })
+		h.about(e.From, func(m *member) { h.receive(m, e.Message) })
+	case Unreachable:
+		h.about(e.From, func(m *member) { h.deaths.unreachable(m, e.Why, e.Text) })
 	case Exited:
 		h.about(e.From, func(m *member) { h.deaths.exited(m, e.Exit) })
 	case ProgramGone:
@@ -167,8 +167,8 @@ func (h *Head) tick() {
 		switch t.kind {
 		case killMember:
 			h.kill(t.m)
-		case killDeaf:
-			h.deaths.deaf(t.m)
+		case killUnreachable:
+			h.deaths.killUnreachable(t.m)
 		case killEverybody:
 			h.members.killAll()
 		case abandonAll:

@@ -36,8 +36,8 @@ func (o *hosts) why(node detect.ID) string {
 func (o *hosts) evidence(node detect.ID) *runreport.Evidence {
 	loss := o.state.Lost[node]
 	freshest := last(loss.Testimonies)
-	e := &runreport.Evidence{Connection: o.endings[node], LastHeardBy: o.nodeName(freshest.Observer),
-		Declared: loss.At.Seconds(), Suspected: o.suspicions[node].Seconds(), LastHeard: (loss.At - freshest.Age).Seconds()}
+	e := &runreport.Evidence{Connection: o.endings[node], LastSeenBy: o.nodeName(freshest.Observer),
+		Declared: loss.At.Seconds(), Suspected: o.suspicions[node].Seconds(), LastSeen: (loss.At - freshest.Age).Seconds()}
 	for _, t := range loss.Testimonies {
 		e.Observers = append(e.Observers, runreport.Observation{Observer: o.nodeName(t.Observer), Silent: t.Age.Seconds(), Limit: t.Limit.Seconds()})
 	}

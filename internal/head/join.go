@@ -45,13 +45,13 @@ func (ms *members) vacancies() (all []job.Process) {
 
 // choose proposes the slot of a process.
 func (ms *members) choose(m *member) {
-	ms.propose(decision.Entry{Kind: decision.Born, Process: m.process, Incarnation: m.incarnation, Node: m.from.Node, ID: m.from.ID,
+	ms.propose(decision.Entry{Kind: decision.Placed, Process: m.process, Incarnation: m.incarnation, Node: m.from.Node, ID: m.from.ID,
 		Spare: m.role == Spare, Relieves: m.relieves})
 }
 
-// born acts on the kept decision about the slot of a process. It starts the process, or sends
+// startPlaced acts on the kept decision about the slot of a process. It starts the process, or sends
 // the slot to the chosen spare.
-func (ms *members) born(e decision.Entry) {
+func (ms *members) startPlaced(e decision.Entry) {
 	m := ms.holder(e.Process, e.Incarnation)
 	switch m.state {
 	case chosen:
@@ -171,7 +171,7 @@ func (ms *members) assign(m *member) {
 
 // place sends a process its Setup and the verdicts that it needs.
 func (ms *members) place(m *member) {
-	m.told = true
+	m.informed = true
 	s := ms.config.Setup
 	s.Self, s.Incarnation, s.Degrees, s.Listen = m.process, m.incarnation, ms.config.Degrees, m.node.Listen
 	s.Joiner = m.role == Joiner

@@ -54,7 +54,7 @@ func (w *world) judge() {
 func (w *world) judgeStates(s Summary) {
 	backs := make(map[job.Process]map[uint32]bool) // the blamed processes of each slot
 	for _, b := range w.state.Rollbacks {
-		if c := b.Convicted; c != nil {
+		if c := b.Blamed; c != nil {
 			if backs[c.Process] == nil {
 				backs[c.Process] = make(map[uint32]bool)
 			}

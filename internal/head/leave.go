@@ -12,7 +12,7 @@ import (
 // dismiss ends a joiner that the job does not need any more.
 func (ms *members) dismiss(p job.Process, incarnation uint32) {
 	if ms.wanted[p] == incarnation {
-		ms.unwant(p)
+		ms.cancelRequest(p)
 	}
 	m := ms.holder(p, incarnation)
 	if m == nil || !m.coming() {

@@ -28,8 +28,8 @@ func (h *Head) committed(e decision.Entry) {
 	}
 	h.deaths.declareAll(verdicts)
 	switch e.Kind {
-	case decision.Born:
-		h.members.born(e)
+	case decision.Placed:
+		h.members.startPlaced(e)
 	case decision.Started:
 		h.members.start()
 	case decision.Finished:
@@ -57,7 +57,7 @@ func (h *Head) committed(e decision.Entry) {
 				return // the job ends because of the difference, and does not roll back
 			}
 		case recovery.Complete:
-			h.judge.doubtedStill()
+			h.judge.reconsiderDisputes()
 		}
 		h.plan.kept(e)
 	case decision.Opened:

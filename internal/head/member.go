@@ -17,7 +17,7 @@ type member struct {
 	node        *Node
 	role        Role // First once it has its state
 	state       memberState
-	told        bool // the process has its Setup, and so receives verdicts
+	informed    bool // the process has its Setup, and so receives verdicts
 	again       bool // the process had joined under an earlier head
 	arrived     bool // recovery knows that the process waits for its state
 	// relieves marks a process that is to take over from the live process of its slot, and
@@ -30,7 +30,7 @@ type member struct {
 	native  bool          // the process is in MPI_COMM_WORLD
 	world   *job.World    // its report about MPI_COMM_WORLD; nil before
 	stats   job.Stats     // the latest counts
-	heard   time.Duration // when stats arrived
+	statsAt time.Duration // when stats arrived
 	final   bool          // stats are the counts at its end
 	done    bool          // the program has returned, and the job has not rolled back since
 	ending  *ending       // why the process is about to die, if the head knows

@@ -63,8 +63,8 @@ func (ms *members) take(m *member, p job.Process, incarnation uint32) {
 // placed reports whether the slot of a process is decided.
 func (ms *members) placed(m *member) bool {
 	if m.role == Spare {
-		_, born := ms.state.Spares[m.process]
-		return born
+		_, placed := ms.state.Spares[m.process]
+		return placed
 	}
 	return ms.state.Places[m.process].Incarnation == m.incarnation || ms.state.Reliefs[m.process].Incarnation == m.incarnation
 }

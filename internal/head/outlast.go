@@ -119,7 +119,7 @@ func (j *judge) waiting() (all []stuck.Process, ok bool) {
 			return nil, false
 		case m.state == running, m.state == finished:
 			p := stuck.Process{Process: m.process, Finished: m.state == finished}
-			if !j.stoppedNow(m) && !j.doubtful(m) && j.now-m.heard < recently {
+			if !j.stoppedNow(m) && !j.doubtful(m) && j.now-m.statsAt < recently {
 				p.Doing = j.doing(m)
 			}
 			all = append(all, p)

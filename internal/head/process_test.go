@@ -31,28 +31,28 @@ type proc struct {
 	since   time.Duration // when the head last received a report of the stop
 	stuck   bool          // the process does nothing more, and has to be killed
 
-	hello     bool // the process has authenticated itself
-	setup     *job.Setup
-	begun     bool
-	left      bool // the process was released, and exits
-	epoch     uint64
-	m         *recovery.Member
-	back      recovery.Return[state]
-	slots     recovery.Slots[state]
-	gen       uint32
-	waits     bool // the process waits for its state
-	placed    bool // the process was admitted, or has rolled back
-	inPoint   bool
-	doubt     *job.Doubt       // the dispute that keeps the process from continuing
-	convicted []job.Conviction // blamed processes of its rank
-	frames    uint32           // incarnation in its frames since its last rollback, 0: it has not rolled back
-	point     uint64
-	lines     int
-	first     bool // the process has reported its first safe point
-	relieved  bool // another process has taken over
-	done      bool // the program has returned
-	drained   bool
-	kills     map[int]bool // kills that the process has carried out
+	hello    bool // the process has authenticated itself
+	setup    *job.Setup
+	begun    bool
+	left     bool // the process was released, and exits
+	epoch    uint64
+	m        *recovery.Member
+	back     recovery.Return[state]
+	slots    recovery.Slots[state]
+	gen      uint32
+	waits    bool // the process waits for its state
+	placed   bool // the process was admitted, or has rolled back
+	inPoint  bool
+	dispute  *job.Dispute // the dispute that keeps the process from continuing
+	blamed   []job.Blame  // blamed processes of its rank
+	frames   uint32       // incarnation in its frames since its last rollback, 0: it has not rolled back
+	point    uint64
+	lines    int
+	first    bool // the process has reported its first safe point
+	relieved bool // another process has taken over
+	done     bool // the program has returned
+	drained  bool
+	kills    map[int]bool // kills that the process has carried out
 }
 
 // state is the state of a rank.
@@ -198,7 +198,7 @@ func (p *proc) moves(all []func()) []func() {
 	if p.m == nil || !p.begun {
 		return all
 	}
-	if len(p.convicted) > 0 && !p.done && w.random.IntN(20) == 0 {
+	if len(p.blamed) > 0 && !p.done && w.random.IntN(20) == 0 {
 		all = append(all, p.sayCorruption)
 	}
 	switch {
@@ -218,7 +218,7 @@ func (p *proc) moves(all []func()) []func() {
 		if f := p.inside(); f != nil {
 			all = append(all, f)
 		}
-	case p.doubt != nil:
+	case p.dispute != nil:
 		if w.random.IntN(10) == 0 { // the process reports from time to time
 			all = append(all, p.sayCorruption)
 		}
@@ -303,11 +303,11 @@ func (p *proc) obey(o job.Order) {
 	p.reply(p.m.Order(o, p.point))
 	switch o.Kind {
 	case job.OrderFail:
-		if p.doubt == nil || o.Generation != p.gen {
+		if p.dispute == nil || o.Generation != p.gen {
 			return
 		}
 		w.seen["a program fails for good"]++
-		p.say(&job.Message{Kind: job.KindFail, Failure: &job.Failure{Kind: p.doubt.Kind, Text: p.doubt.Text}, Stats: new(job.Stats)})
+		p.say(&job.Message{Kind: job.KindFail, Failure: &job.Failure{Kind: p.dispute.Kind, Text: p.dispute.Text}, Stats: new(job.Stats)})
 		p.exit(2)
 	case job.OrderComplete:
 		p.slots.Complete(o.Number, o.Older)

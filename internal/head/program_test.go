@@ -50,7 +50,7 @@ func (p *proc) goBack() func() {
 			if was.point != s.Order.Number {
 				w.failf("%v rolls back to %d with the state of %d", p, s.Order.Number, was.point)
 			}
-			p.point, p.lines, p.placed, p.doubt = was.point, was.lines, true, nil
+			p.point, p.lines, p.placed, p.dispute = was.point, was.lines, true, nil
 		}
 		p.reply(p.back.Did(s))
 	}

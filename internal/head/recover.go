@@ -274,7 +274,7 @@ func (pl *plan) died(m *member) {
 	lost := pl.lost(m.process.Rank, m.verdict.At)
 	if lost { // withdraw requests for other slots: the lost rank needs the last spare more
 		for _, p := range job.Processes(pl.config.Degrees) {
-			pl.members.unwant(p)
+			pl.members.cancelRequest(p)
 		}
 	}
 	byItself := itself(m.verdict.Cause)
@@ -377,6 +377,6 @@ func (pl *plan) beyond(loss *recovery.Loss) {
 // because the lines from before the rollback may be wrong.
 func (pl *plan) reprints(generation uint32) bool {
 	return slices.ContainsFunc(pl.state.Rollbacks, func(b decision.Rollback) bool {
-		return b.Generation == generation && (b.Convicted != nil || len(b.Doubt) > 0)
+		return b.Generation == generation && (b.Blamed != nil || len(b.Disputed) > 0)
 	})
 }

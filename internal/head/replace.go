@@ -13,7 +13,7 @@ import (
 
 // fill chooses the process that is wanted for a slot, once the output of the earlier process
 // is complete (settled). The end of the earlier process is decided by then, or its entry
-// precedes the new Born entry in the log.
+// precedes the new Placed entry in the log.
 func (ms *members) fill(p job.Process) {
 	incarnation, wanted := ms.wanted[p]
 	old := ms.places[p]
@@ -41,8 +41,8 @@ func (ms *members) fill(p job.Process) {
 	ms.choose(ms.enroll(p, incarnation, From{node, p, incarnation}, Joiner))
 }
 
-// unwant withdraws the request for one slot and frees its spare.
-func (ms *members) unwant(p job.Process) {
+// cancelRequest withdraws the request for one slot and frees its spare.
+func (ms *members) cancelRequest(p job.Process) {
 	if incarnation, wanted := ms.wanted[p]; wanted {
 		delete(ms.wanted, p)
 		ms.recovery.notify(func(d *recovery.Head, now time.Duration) []recovery.Action { return d.Returned(p, incarnation, now) })

@@ -14,7 +14,7 @@ import (
 // Succession is the state with which a successor begins.
 type Succession struct {
 	State  *decision.State
-	News   int           // number of its last verdicts that the user has not seen
+	Unseen int           // number of its last verdicts that the user has not seen
 	Agents []Resync      // reports of all hosts that are not lost
 	Term   uint64        // higher than that of any earlier head
 	Joined time.Duration // when all processes had joined, on the clock of Step; only if they have
@@ -58,7 +58,7 @@ func Restore(c Config, s Succession, now time.Duration) (*Head, []Action) {
 	h.members.shareMemory()
 	h.restorePhase(s.Agents)
 	h.restoreRecovery()
-	h.tellNews(s.News)
+	h.reportUnseen(s.Unseen)
 	h.repeat()
 	h.begun()
 	acts := h.acts
@@ -81,11 +81,11 @@ func (h *Head) restoreMembers(agents []Resync) {
 				h.restoreFormer(l, there)
 			}
 		}
-		at, born := h.state.Places[p]
+		at, placed := h.state.Places[p]
 		switch {
-		case born && at.Node == 0:
+		case placed && at.Node == 0:
 			h.members.vacate(p)
-		case born:
+		case placed:
 			h.restore(p, at, there)
 		case h.config.vacant(p):
 			h.members.vacate(p)
@@ -100,10 +100,10 @@ func (h *Head) restoreMembers(agents []Resync) {
 	for i, node := range h.config.Spares {
 		id := h.config.spareID(i)
 		from := From{node, id, firstIncarnation}
-		at, born := h.state.Spares[id]
+		at, placed := h.state.Spares[id]
 		switch {
 		case h.members.byAgent[from] != nil: // the process has or had a slot
-		case !born:
+		case !placed:
 			h.members.choose(h.members.enroll(id, firstIncarnation, from, Spare))
 		default:
 			h.restoreSpare(h.members.enroll(id, firstIncarnation, from, Spare), at, there)
@@ -156,7 +156,7 @@ func (h *Head) restore(p job.Process, at decision.Place, there map[From]Resynced
 		m.state = chosen
 		return
 	case at.Status == decision.Done:
-		m.state, m.told = finished, true
+		m.state, m.informed = finished, true
 		m.done = true
 	case role == Joiner && x.Freed: // an earlier head has dismissed it, which cannot be undone
 		m.state = dismissed
@@ -249,8 +249,8 @@ func (h *Head) restoreVerdicts() {
 	}
 }
 
-// tellNews reports the last n verdicts to the user.
-func (h *Head) tellNews(n int) {
+// reportUnseen reports the last n verdicts to the user.
+func (h *Head) reportUnseen(n int) {
 	said := make(map[detect.ID]bool) // nodes whose loss has been reported
 	for _, v := range h.state.Verdicts[len(h.state.Verdicts)-n:] {
 		m := h.members.holder(v.Process, v.Incarnation)

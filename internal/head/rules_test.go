@@ -22,7 +22,7 @@ var rules = []ruletest.Rule{
 	ruletest.New("join.go", "a process that could not be started under an earlier head writes nothing", "	case m.state == dead, m.state == ended: // an earlier head has declared it dead; the process never ran, and so writes nothing\n		ms.settled(m)\n", ""),
 	ruletest.New("join.go", "a joiner that was dismissed before its slot was kept leaves its slot", "		if !m.made { // no agent was ordered to start the process\n			ms.dismissed(m)\n			ms.settled(m) // the slot may need another process by now\n		}\n", ""),
 	ruletest.New("join.go", "the start of the job does not wait for a spare of a lost host", "			m.to(ended)\n			ms.startIfReady()\n			return\n", "			return\n"),
-	ruletest.New("death.go", "a verdict is sent to all processes", "		if o.told && o.state.there() {\n			ds.send(o,", "		if o.told && false {\n			ds.send(o,"),
+	ruletest.New("death.go", "a verdict is sent to all processes", "		if o.informed && o.state.there() {\n			ds.send(o,", "		if o.informed && false {\n			ds.send(o,"),
 	ruletest.New("death.go", "a process that was let go is no failure", "	case ended: // the process was let go\n", "	case ended:\n		h.lose(v, \"\")\n"),
 	ruletest.New("death.go", "recovery receives deaths", "	ds.plan.died(m)\n}", "}"),
 	ruletest.New("death.go", "a death may complete the processes that the job waits for", "	ds.members.startIfReady()\n	ds.members.releaseIfComplete()\n}\n\n// sayDead reports", "}\n\n// sayDead reports"),
@@ -30,7 +30,7 @@ var rules = []ruletest.Rule{
 	ruletest.New("death.go", "the output of a process that died under an earlier head is completed", "		if !m.settled && (m.state == dead || m.state == ended) { // the process died under an earlier head", "		if false {"),
 	ruletest.New("death.go", "it is also completed if the host is lost after the process", "		case !m.settled && m.exit == nil && (m.state == dead || m.state == ended):", "		case false:"),
 	ruletest.New("death.go", "the loss of a host ends its spares", "		case m.role == Spare && m.state.there():", "		case false:"),
-	ruletest.New("death.go", "a process without its control connection is killed", "	ds.after(lastWords, timer{kind: killDeaf, m: m})\n", ""),
+	ruletest.New("death.go", "a process without its control connection is killed", "	ds.after(lastWords, timer{kind: killUnreachable, m: m})\n", ""),
 	ruletest.New("death.go", "a process whose wrapper outlives the program is killed", "	m.ending = &ending{job.CauseExit, \"its program ended, but the wrapper that started it did not\"}\n	ds.kill(m)\n", ""),
 	ruletest.New("leave.go", "a process that is not needed leaves its slot", "	m.to(ended)\n	ms.withdraw(m, \"not needed any more\")\n", "	m.to(ended)\n"),
 	ruletest.New("kills.go", "a process that announces its death and does not die is killed", "		fs.after(lastWords, timer{kind: killMember, m: m})\n", ""),
@@ -48,8 +48,8 @@ var rules = []ruletest.Rule{
 	ruletest.New("members.go", "recovery decides about a lost rank if it can restore ranks", " && !ms.restores() {", " {"),
 	ruletest.New("log.go", "a decision is carried out once", "		h.asked = h.asked[1:]\n", ""),
 	ruletest.New("member.go", "an exited process counts as alive until its verdict", "return m.role == First && m.state != dead }", "return m.role == First && m.state != dead && m.state != gone }"),
-	ruletest.New("doubt.go", "all processes roll back for an error that no process can be blamed for", "		j.plan.lossAt = j.elapsed()\n	}\n	return back.Doubt(rank, d.Below, false, j.elapsed())\n", "		j.plan.lossAt = j.elapsed()\n	}\n	return nil\n"),
-	ruletest.New("doubt.go", "a failure that stands ends the other replicas of the rank, too", "		if d.stands && told.Generation == d.Generation {\n			j.letFail(m, told)\n		}\n", ""),
+	ruletest.New("dispute.go", "all processes roll back for an error that no process can be blamed for", "		j.plan.lossAt = j.elapsed()\n	}\n	return back.Dispute(rank, d.Below, false, j.elapsed())\n", "		j.plan.lossAt = j.elapsed()\n	}\n	return nil\n"),
+	ruletest.New("dispute.go", "a failure that stands ends the other replicas of the rank, too", "		if d.stands && reported.Generation == d.Generation {\n			j.letFail(m, reported)\n		}\n", ""),
 	ruletest.New("queue.go", "the actions after a decision wait until it is kept", "			q.carryOut(a)\n			return\n", "			q.carryOut(a)\n			continue\n"),
 	ruletest.New("queue.go", "events wait while a decision is being kept", "	for !q.keeping && !q.acting {", "	for !q.acting {"),
 	ruletest.New("recover.go", "the output of a joiner continues at the position of its donor", "			d.Joined[i].Output = pl.members.places[d.Joined[i].Donor].stood\n", "			_ = i\n"),
@@ -66,7 +66,7 @@ var rules = []ruletest.Rule{
 	ruletest.New("join.go", "no process has a slot before the files are known", "		case ms.unopened():\n", "		case ms.unopened() && !h.opening:\n"),
 	ruletest.New("files.go", "a set is published once the decision about its files is kept", "	pl.propose(decision.Entry{Kind: decision.SetWhole, Set: &decision.Set{Number: a.Set, Cut: a.Cut, Files: a.Files}})\n", "	h.publish(&decision.Set{Number: a.Set, Cut: a.Cut, Files: a.Files})\n"),
 	ruletest.New("files.go", "the job ends after its files are complete", "	pl.publishing++\n", ""),
-	ruletest.New("hear.go", "recovery learns of finished processes", "	h.recovery.happened(m, (*recovery.Head).Finished)\n", ""),
+	ruletest.New("message.go", "recovery learns of finished processes", "	h.recovery.happened(m, (*recovery.Head).Finished)\n", ""),
 	ruletest.New("arrive.go", "a host that has joined is a part of the job", "	h.act(Admit{*host})\n", ""),
 	ruletest.New("restore.go", "a successor knows the hosts that have joined", "		h.config.enter(&h.state.Hosts[i])\n", "		_ = i\n"),
 	ruletest.New("join.go", "recovery knows which slots are vacant", "Vacant: ms.vacancies(), ", ""),
@@ -82,7 +82,7 @@ var rules = []ruletest.Rule{
 	ruletest.New("restore.go", "a spare in a slot keeps the name that its agent knows", "		from.Incarnation = firstIncarnation\n", ""),
 	ruletest.New("restore.go", "a process with its state is no joiner under a successor", "	if at.Incarnation == firstIncarnation || h.lived(p, at.Incarnation) {", "	if at.Incarnation == firstIncarnation {"),
 	ruletest.New("restore.go", "a successor repeats Resume if the agent has not received it", "		h.restoreVoice(m, x)\n", ""),
-	ruletest.New("restore.go", "a finished process stays finished under a successor", "		m.state, m.told = finished, true\n", "		m.state, m.told = starting, true\n"),
+	ruletest.New("restore.go", "a finished process stays finished under a successor", "		m.state, m.informed = finished, true\n", "		m.state, m.informed = starting, true\n"),
 	ruletest.New("restore.go", "a successor sends verdicts to finished processes", "		case m.state == finished:\n			h.members.tellAll(m)\n", ""),
 	ruletest.New("restore.go", "a successor releases the processes of a released job", "			h.release()\n", ""),
 	ruletest.New("restore.go", "a successor ends a job whose end is decided", "			h.finish()\n", ""),
@@ -114,17 +114,17 @@ var unshown = []ruletest.Rule{
 	// TestLinkIsJudgedByKeptBackups proves this rule necessary: only one walk in 50,000 reaches
 	// that moment.
 	ruletest.New("recover.go", "no process is killed in reliance on a backup that is not kept", "pl.recovery.decides == nil || pl.recovery.keeping || p", "pl.recovery.decides == nil || p"),
-	// TestDoubtOnTheWayBack and TestDoubtAboutAMessageAfterAFailure prove these rules
+	// TestDisputeDuringARollback and TestDisputeAboutAMessageAfterAFailure prove these rules
 	// necessary: in the walks no error has a known safe point of origin.
-	ruletest.New("doubt.go", "a dispute during a rollback is decided if its error is older than the backup", "		return j.doubtedOnTheWay(rank)\n", "		return nil\n"),
-	ruletest.New("doubt.go", "a dispute about an older error than the decided one is handled", " && !d.older(told) {", " {"),
-	// TestFailedProgramRollsBackOnce and TestDoubtAtTheEnd prove these rules necessary: no walk reaches
+	ruletest.New("dispute.go", "a dispute during a rollback is decided if its error is older than the backup", "		return j.decideDuringRollback(rank)\n", "		return nil\n"),
+	ruletest.New("dispute.go", "a dispute about an older error than the decided one is handled", " && !d.older(reported) {", " {"),
+	// TestFailedProgramRollsBackOnce and TestDisputeAtTheEnd prove these rules necessary: no walk reaches
 	// either.
-	ruletest.New("doubt.go", "the failure of a program that fails again stands", "	j.letFail(d.by, &d.Doubt)\n", ""),
+	ruletest.New("dispute.go", "the failure of a program that fails again stands", "	j.letFail(d.by, &d.Dispute)\n", ""),
 	ruletest.New("members.go", "no process is released that may have to roll back", " || ms.recovery.mayGoBack() {", " {"),
 	// spare_given_back.txt proves this rule necessary: one in 300,000 jobs of
 	// internal/testkit/simulation reaches that moment.
-	ruletest.New("leave.go", "a spare that was not chosen is free for other slots", "	if ms.wanted[p] == incarnation {\n		ms.unwant(p)\n	}\n", "	delete(ms.wanted, p)\n"),
+	ruletest.New("leave.go", "a spare that was not chosen is free for other slots", "	if ms.wanted[p] == incarnation {\n		ms.cancelRequest(p)\n	}\n", "	delete(ms.wanted, p)\n"),
 	// let_go_before_its_start.txt proves this rule necessary: one in 800,000 jobs of
 	// internal/testkit/simulation reaches that moment.
 	ruletest.New("join.go", "a joiner dismissed before its slot was kept leaves the slot to another process", "			ms.settled(m) // the slot may need another process by now\n", "			m.settled = true\n"),

@@ -55,7 +55,7 @@ type script struct {
 	asked    []AskQuiet
 	agents   agentLogs
 	terms    uint64
-	news     int // verdicts that no head has received
+	unseen   int // verdicts that no head has received
 	out      []string
 	after    func() // called after each command of a text
 }
@@ -129,7 +129,7 @@ func (s *script) command(words []string) {
 		s.step(Committed{e})
 	case "unheard-loss": // the loss of a node, while there is no head
 		n := detect.ID(s.number(args[0]))
-		s.news += len(s.state.Apply(decision.Entry{Kind: decision.Lost, Node: n, At: s.elapsed(), Text: "silent", Testimonies: testimonies(n)}))
+		s.unseen += len(s.state.Apply(decision.Entry{Kind: decision.Lost, Node: n, At: s.elapsed(), Text: "silent", Testimonies: testimonies(n)}))
 	case "quiet": // all processes from which Quiet was requested
 		asked := s.asked
 		s.asked = nil
@@ -265,7 +265,7 @@ func (s *script) about(name string, from From, args []string) {
 		require.NoError(s.t, err)
 		s.step(Stopped{from, d})
 	case "unheard":
-		s.step(Unheard{from, Silence(args[0]), strings.Join(args[1:], " ")})
+		s.step(Unreachable{from, Silence(args[0]), strings.Join(args[1:], " ")})
 	default:
 		s.t.Fatalf("%s is not a command", name)
 	}
@@ -307,7 +307,7 @@ func (s *script) message(args []string) *job.Message {
 		for _, a := range args[1:] {
 			who, lost := strings.CutSuffix(a, "!")
 			f := s.from(who + "@0")
-			m.Stats.Corruption.Convicted = append(m.Stats.Corruption.Convicted, job.Conviction{Process: f.ID, Incarnation: f.Incarnation,
+			m.Stats.Corruption.Blames = append(m.Stats.Corruption.Blames, job.Blame{Process: f.ID, Incarnation: f.Incarnation,
 				Core: 1, Section: 3, Task: 7, Kernel: "pkg.f", Lost: lost})
 		}
 	case job.KindHandled:
@@ -397,8 +397,8 @@ func (s *script) succeed(node detect.ID) {
 		agents = append(agents, r)
 	}
 	var acts []Action
-	s.head, acts = Restore(c, Succession{State: s.state.Clone(), News: s.news, Agents: agents, Term: s.terms}, s.now)
-	s.news = 0
+	s.head, acts = Restore(c, Succession{State: s.state.Clone(), Unseen: s.unseen, Agents: agents, Term: s.terms}, s.now)
+	s.unseen = 0
 	s.do(acts)
 }
 

@@ -136,12 +136,12 @@ func (h *Head) recoverySummary() runreport.Recovery {
 			SafePoint: j.Number, Bytes: j.Bytes, Died: died.Seconds(), Joined: j.At.Seconds(), Seconds: (j.At - died).Seconds()})
 	}
 	for _, b := range h.state.Rollbacks {
-		back := runreport.Rollback{At: b.At.Seconds(), Lost: append([]int{}, b.Ranks...), Differed: b.Doubt, SafePoint: b.Number, Generation: b.Generation, Since: b.Since}
+		back := runreport.Rollback{At: b.At.Seconds(), Lost: append([]int{}, b.Ranks...), Differed: b.Disputed, SafePoint: b.Number, Generation: b.Generation, Since: b.Since}
 		if b.Resumed > 0 {
 			back.Seconds = (b.Resumed - b.Since).Seconds()
 		}
-		if c := b.Convicted; c != nil {
-			back.Convicted = &c.Process
+		if c := b.Blamed; c != nil {
+			back.Blamed = &c.Process
 		}
 		r.Rollbacks = append(r.Rollbacks, back)
 	}

@@ -67,18 +67,18 @@ func TestEvidence(t *testing.T) {
 	s.commands("pass 10s", "suspected 3", "pass 200ms", "disconnected 3 connection reset", "lost 3")
 	f := s.head.Summary().Failures[0]
 	e := f.Evidence
-	require.Equal(t, "the head", e.LastHeardBy)
+	require.Equal(t, "the head", e.LastSeenBy)
 	require.Equal(t, "connection reset", e.Connection)
 	require.InDelta(t, 10, e.Suspected, 1e-9)
 	require.InDelta(t, 10.2, e.Declared, 1e-9)
-	require.InDelta(t, 9.5, e.LastHeard, 1e-9)
+	require.InDelta(t, 9.5, e.LastSeen, 1e-9)
 	require.Equal(t, []runreport.Observation{{Observer: "the head", Silent: 0.7, Limit: 0.65}, {Observer: "h1", Silent: 0.71, Limit: 0.65}}, e.Observers)
 	require.Contains(t, f.Detail, "host h2 has not been heard from for 0.7 s")
 
 	// The summary of a successor uses the names that are valid in its time.
 	s.commands("succeed 2")
 	e = s.head.Summary().Failures[0].Evidence
-	require.Equal(t, "the first head", e.LastHeardBy)
+	require.Equal(t, "the first head", e.LastSeenBy)
 	require.Equal(t, "the head", e.Observers[1].Observer)
 	require.InDelta(t, 10.2, e.Declared, 1e-9)
 }

@@ -19,7 +19,7 @@ type timerKind uint8
 
 const (
 	killMember         timerKind = iota // kill a process that should have exited by itself
-	killDeaf                            // kill a process that lives without its control connection
+	killUnreachable                     // kill a process that lives without its control connection
 	killEverybody                       // kill all processes, which should have exited by themselves
 	abandonAll                          // end without the rest of the output, which may be blocked
 	warnOfMissing                       // warn of processes that have not joined

@@ -334,10 +334,10 @@ func (w *world) keep(e decision.Entry) {
 		w.failf("keep %+v: %v", e, err)
 	}
 	last, replaced := w.state.Recovery.Complete, len(w.state.Replaced)
-	if e.Kind == decision.Born && e.Incarnation > firstIncarnation {
+	if e.Kind == decision.Placed && e.Incarnation > firstIncarnation {
 		w.checkNewcomers(&decision.Place{Node: e.Node}, e.Relieves)
 	}
-	if e.Kind == decision.Born && e.Relieves {
+	if e.Kind == decision.Placed && e.Relieves {
 		w.reliefs[job.Endpoint{Process: e.Process, Incarnation: e.Incarnation}] = true
 	}
 	for _, v := range w.state.Apply(e) {
@@ -381,7 +381,7 @@ func (w *world) keep(e decision.Entry) {
 			}
 		}
 		w.seen["kept "+string(e.Recovery.Kind)]++
-		if d := e.Recovery; d.Kind == recovery.RolledBack && d.Convicted != nil {
+		if d := e.Recovery; d.Kind == recovery.RolledBack && d.Blamed != nil {
 			w.seen["the job rolls back for a blamed process"]++
 			if d.Number < last {
 				w.seen["back to an older backup"]++

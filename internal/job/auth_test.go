@@ -104,10 +104,10 @@ func TestHandshakeCannotBeReplayed(t *testing.T) {
 // stranger sends its messages, and records those that it receives.
 type stranger struct {
 	io.Reader
-	heard bytes.Buffer
+	received bytes.Buffer
 }
 
-func (s *stranger) Write(b []byte) (int, error) { return s.heard.Write(b) }
+func (s *stranger) Write(b []byte) (int, error) { return s.received.Write(b) }
 
 func FuzzAcceptHandshake(f *testing.F) {
 	other := NewSecret()
@@ -122,7 +122,7 @@ func FuzzAcceptHandshake(f *testing.F) {
 		secret := NewSecret()
 		_, err := acceptHandshake(s, &secret, listener, 0, isDialler)
 		require.Error(t, err, "a stranger cannot produce a proof")
-		require.Empty(t, s.heard.Bytes(), "strangers are not answered")
+		require.Empty(t, s.received.Bytes(), "strangers are not answered")
 		require.LessOrEqual(t, len(b)-in.Len(), maxCall, "no more than a call is read")
 	})
 }

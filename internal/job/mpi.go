@@ -30,8 +30,8 @@ func (s *Session) joinWorld() error {
 		said = World{Error: clip(err.Error())}
 	}
 	s.world = w
-	if told := s.conn.Write(&Message{Kind: KindWorld, World: &said}); told != nil && err == nil {
-		return told
+	if failed := s.conn.Write(&Message{Kind: KindWorld, World: &said}); failed != nil && err == nil {
+		return failed
 	}
 	return err
 }

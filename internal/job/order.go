@@ -31,7 +31,7 @@ const (
 	OrderResume   OrderKind = "resume"   // Generation: all processes have rolled back
 	OrderSettled  OrderKind = "settled"  // Number, Output: answers Settled
 	OrderAgain    OrderKind = "again"    // Number: answers Again; what the process writes from now on begins at its output of that point
-	OrderFail     OrderKind = "fail"     // Generation: the job does not roll back because of the program's failure (Doubt)
+	OrderFail     OrderKind = "fail"     // Generation: the job does not roll back because of the program's failure (Dispute)
 )
 
 // Order is an order of the head to a process about recovery. It is an Event.

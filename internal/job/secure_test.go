@@ -75,7 +75,7 @@ func TestMiddlemanIsRefused(t *testing.T) {
 	address := serve(t, &secret, listener, true)
 	l, err := net.Listen("tcp", "localhost:0")
 	require.NoError(t, err)
-	var heard []byte
+	var received []byte
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		front, err := l.Accept()
@@ -105,7 +105,7 @@ func TestMiddlemanIsRefused(t *testing.T) {
 			if err != nil {
 				return
 			}
-			heard = append(heard, b[:n]...)
+			received = append(received, b[:n]...)
 			if _, err := tb.Write(b[:n]); err != nil {
 				return
 			}
@@ -114,7 +114,7 @@ func TestMiddlemanIsRefused(t *testing.T) {
 	require.Error(t, reach(t, &secret, l.Addr().String(), true))
 	l.Close()
 	wg.Wait()
-	require.LessOrEqual(t, len(heard), secretSize, "not a byte after the proof")
+	require.LessOrEqual(t, len(received), secretSize, "not a byte after the proof")
 }
 
 // Many connections from strangers, some silent, exclude no member. None of the strangers

@@ -86,18 +86,18 @@ type Corruption struct {
 	// Undecided: a further task or state has differed, and no process can be blamed. All
 	// replicas of the rank report it.
 	Undecided bool `json:"undecided,omitempty"`
-	// Doubt is the dispute because of which this process has stopped; nil: none.
-	Doubt *Doubt `json:"doubt,omitempty"`
-	// Doubted lists the generations in which replicas differed and this process stopped
+	// Dispute is the dispute because of which this process has stopped; nil: none.
+	Dispute *Dispute `json:"doubt,omitempty"`
+	// Disputed lists the generations in which replicas differed and this process stopped
 	// because of that. The job has rolled back from all of them since.
-	Doubted []uint32 `json:"doubted,omitempty"`
-	// Convicted lists the processes of this rank that were blamed for wrong results. This
+	Disputed []uint32 `json:"doubted,omitempty"`
+	// Blames lists the processes of this rank that were blamed for wrong results. This
 	// process may be one of them.
-	Convicted []Conviction `json:"convicted,omitempty"`
+	Blames []Blame `json:"convicted,omitempty"`
 }
 
-// Conviction blames a process for a wrong result, message or state.
-type Conviction struct {
+// Blame blames a process for a wrong result, message or state.
+type Blame struct {
 	Process     Process `json:"process"`
 	Incarnation uint32  `json:"incarnation"`
 	Core        int     `json:"core"` // processor on which it ran; -1: unknown
@@ -118,9 +118,9 @@ type Conviction struct {
 	Lost bool `json:"lost,omitempty"`
 }
 
-// Doubt is a dispute: the results of a rank may be wrong, and no process can be blamed. The
+// Dispute means that the results of a rank may be wrong, and no process can be blamed. The
 // process that reports it has stopped until the job rolls back or ends.
-type Doubt struct {
+type Dispute struct {
 	// Kind is the way in which the program has failed, perhaps because of a wrong result.
 	// Empty: the registered states of the replicas of its rank differ.
 	Kind       FailureKind `json:"kind,omitempty"`
@@ -131,9 +131,9 @@ type Doubt struct {
 }
 
 // Differs reports whether replicas have differed. Otherwise only the program has failed.
-func (d *Doubt) Differs() bool { return d.Kind != FailError && d.Kind != FailPanic }
+func (d *Dispute) Differs() bool { return d.Kind != FailError && d.Kind != FailPanic }
 
-// NewDoubt returns the dispute about the failure of a program.
-func NewDoubt(f Failure, point uint64, generation uint32) *Doubt {
-	return &Doubt{Kind: f.Kind, Point: point, Generation: generation, Text: clip(f.Text)}
+// NewDispute returns the dispute about the failure of a program.
+func NewDispute(f Failure, point uint64, generation uint32) *Dispute {
+	return &Dispute{Kind: f.Kind, Point: point, Generation: generation, Text: clip(f.Text)}
 }

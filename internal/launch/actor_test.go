@@ -24,7 +24,7 @@ type actor struct {
 	lives map[string]life // by process
 
 	mu    sync.Mutex
-	heard []string
+	notes []string
 	gone  map[agentwire.Name]bool
 	bye   chan int // receives the exit code of the job; closed if the connection ends without one
 }
@@ -51,14 +51,14 @@ func (a *actor) begin() {
 func (a *actor) note(format string, args ...any) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.heard = append(a.heard, fmt.Sprintf(format, args...))
+	a.notes = append(a.notes, fmt.Sprintf(format, args...))
 }
 
 // all returns the recorded actions.
 func (a *actor) all() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return slices.Clone(a.heard)
+	return slices.Clone(a.notes)
 }
 
 func (a *actor) obey(f *agentwire.Frame) {

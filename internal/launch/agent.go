@@ -97,9 +97,11 @@ func (l localObserver) Started(p job.Process, pid int, err error) {
 	}
 	l.observer.Started(l.name(p), pid, text)
 }
-func (l localObserver) Hello(p job.Process, h *job.Hello)          { l.observer.Hello(l.name(p), h) }
-func (l localObserver) Message(p job.Process, m *job.Message)      { l.observer.Message(l.name(p), m) }
-func (l localObserver) Unheard(p job.Process, s supervise.Silence) { l.observer.Unheard(l.name(p), s) }
+func (l localObserver) Hello(p job.Process, h *job.Hello)     { l.observer.Hello(l.name(p), h) }
+func (l localObserver) Message(p job.Process, m *job.Message) { l.observer.Message(l.name(p), m) }
+func (l localObserver) Unreachable(p job.Process, s supervise.Silence) {
+	l.observer.Unreachable(l.name(p), s)
+}
 func (l localObserver) Output(p job.Process, s output.Stream, b []byte) {
 	l.observer.Output(l.name(p), s, b)
 }

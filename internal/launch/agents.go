@@ -56,7 +56,7 @@ type agents struct {
 type agentResult struct {
 	host  int
 	agent *remote
-	news  *spawn.News
+	event *spawn.Event
 	err   error
 }
 
@@ -127,7 +127,7 @@ func (a *agents) connect(ctx context.Context) (_ []*remote, err error) {
 			a.console.Notef("intrarun: %s", strings.TrimSuffix(line, "\n"))
 		}
 	}
-	a.starter = spawn.Start(roots, a.watchdog, func(n spawn.News) { a.heed(n, tell) })
+	a.starter = spawn.Start(roots, a.watchdog, func(n spawn.Event) { a.heed(n, tell) })
 	all := make([]*remote, len(a.hosts))
 	defer func() {
 		if err != nil {
@@ -156,7 +156,7 @@ func (a *agents) connect(ctx context.Context) (_ []*remote, err error) {
 				continue
 			}
 			all[r.host] = r.agent
-			r.agent.wait(func(n spawn.News) { a.heed(n, tell) }, func(err error) {
+			r.agent.wait(func(n spawn.Event) { a.heed(n, tell) }, func(err error) {
 				tell(agentResult{host: r.host, err: fmt.Errorf("lost the connection to its agent: %w", err)})
 			})
 			left--
@@ -222,13 +222,13 @@ func (a *agents) bootstrap(hosts []string) (*spawn.Bootstrap, error) {
 }
 
 // heed handles an event of an agent that is being started.
-func (a *agents) heed(n spawn.News, tell func(agentResult)) {
+func (a *agents) heed(n spawn.Event, tell func(agentResult)) {
 	switch i := named(a.hosts, n.Host); {
 	case i < 0: // a copy of our own agent has sent it: no other process knows the secret
 	case n.Line != "":
 		a.console.Notef("intrarun: %s: %s", n.Host, n.Line)
 	default:
-		tell(agentResult{host: i, news: &n})
+		tell(agentResult{host: i, event: &n})
 	}
 }
 
@@ -241,13 +241,13 @@ func (a *agents) explains(r, s *agentResult) bool {
 			depth[h] = depth[starter] + 1
 		}
 	})
-	return depth[a.hosts[r.host].Name] < depth[a.hosts[s.host].Name] || r.host == s.host && r.news != nil
+	return depth[a.hosts[r.host].Name] < depth[a.hosts[s.host].Name] || r.host == s.host && r.event != nil
 }
 
 // blame describes a failure. all are the agents that had connected before it.
 func (a *agents) blame(r *agentResult, all []*remote) error {
 	name := a.hosts[r.host].Name + a.by(r.host)
-	switch n := r.news; {
+	switch n := r.event; {
 	case n == nil:
 		return fmt.Errorf("host %s: %w", name, r.err)
 	case n.Error != "":
@@ -278,29 +278,29 @@ var errUnused = errors.New("a connection that its agent does not use")
 func (a *agents) prepare(i int, c net.Conn, tell func(agentResult)) (*remote, error) {
 	m := agentwire.NewConn(c)
 	c.SetDeadline(time.Now().Add(agentd.PrepareTime))
-	return a.outfit(m, &a.hosts[i], a.plan(a.config.Placement.On(i), a.config.Placement.SparesOn(i)), func(n spawn.News) { a.heed(n, tell) })
+	return a.outfit(m, &a.hosts[i], a.plan(a.config.Placement.On(i), a.config.Placement.SparesOn(i)), func(n spawn.Event) { a.heed(n, tell) })
 }
 
 // outfit sends the agent of a host its plan, and the program if the agent lacks it. If it
 // fails it closes the connection.
-func (a *agents) outfit(m *agentwire.Conn, host *job.Host, plan agentd.StartPlan, heed func(spawn.News)) (_ *remote, err error) {
+func (a *agents) outfit(m *agentwire.Conn, host *job.Host, plan agentd.StartPlan, heed func(spawn.Event)) (_ *remote, err error) {
 	defer func() {
 		if err != nil {
 			m.Close()
 		}
 	}()
 	m.SendJSON(agentwire.KindPlan, agentwire.Name{}, plan)
-	for heard := false; ; {
+	for answered := false; ; {
 		f, err := m.Read()
-		if err != nil && !heard {
+		if err != nil && !answered {
 			return nil, errUnused
 		}
 		if err != nil {
 			return nil, fmt.Errorf("wait for its agent: %w", err)
 		}
-		heard = true
-		if f.Kind == agentwire.KindNews {
-			var n spawn.News
+		answered = true
+		if f.Kind == agentwire.KindSpawn {
+			var n spawn.Event
 			if err := f.Decode(&n); err != nil {
 				return nil, err
 			}

@@ -20,13 +20,13 @@ import (
 type carrier struct {
 	conn *agentwire.Conn
 
-	mu      sync.Mutex
-	changed *sync.Cond
-	sent    uint64 // number of pieces
-	written uint64 // number of pieces that were confirmed
-	ended   bool   // the intrarun has ended: this head writes the output itself
-	retired bool   // this head has ended
-	told    bool   // the intrarun has received the exit code of the job
+	mu        sync.Mutex
+	changed   *sync.Cond
+	sent      uint64 // number of pieces
+	written   uint64 // number of pieces that were confirmed
+	ended     bool   // the intrarun has ended: this head writes the output itself
+	retired   bool   // this head has ended
+	delivered bool   // the intrarun has received the exit code of the job
 }
 
 func newCarrier(conn *agentwire.Conn) *carrier {
@@ -111,7 +111,7 @@ func (c *carrier) serve(d *driver) {
 		case agentwire.KindAsk:
 			go func() { c.conn.Send(agentwire.KindAnswer, f.Of, []byte(d.answerTo(string(f.Body)))) }()
 		case agentwire.KindBye:
-			c.set(&c.told)
+			c.set(&c.delivered)
 		case agentwire.KindLeave:
 			c.end()
 		}
@@ -125,12 +125,12 @@ func (c *carrier) bye(code int) bool {
 	late := time.AfterFunc(byeTime, c.end)
 	defer late.Stop()
 	c.mu.Lock()
-	for !c.told && !c.ended {
+	for !c.delivered && !c.ended {
 		c.changed.Wait()
 	}
 	defer c.mu.Unlock()
-	c.retired = c.told
-	return c.told
+	c.retired = c.delivered
+	return c.delivered
 }
 
 // close closes the connection once everything is sent.

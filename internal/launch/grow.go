@@ -80,7 +80,7 @@ func (w *hosts) bring(a *agents, host *job.Host) (<-chan error, error) {
 		if err := w.head.MayJoin(host.Name); err != nil {
 			return err
 		}
-		starter := spawn.Start(s, a.watchdog, func(n spawn.News) {
+		starter := spawn.Start(s, a.watchdog, func(n spawn.Event) {
 			switch {
 			case n.Line != "":
 				w.console.Notef("intrarun: %s: %s", n.Host, n.Line)

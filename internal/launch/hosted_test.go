@@ -248,7 +248,7 @@ func TestLossOfAnAgent(t *testing.T) {
 			require.Len(t, r.Failures, 1)
 			require.Equal(t, job.CauseHost, r.Failures[0].Cause)
 			require.Contains(t, r.Failures[0].Evidence.Connection, c.text)
-			require.Equal(t, "the head", r.Failures[0].Evidence.LastHeardBy)
+			require.Equal(t, "the head", r.Failures[0].Evidence.LastSeenBy)
 		})
 	}
 }
@@ -316,8 +316,8 @@ func TestHeadThatRetires(t *testing.T) {
 			require.Equal(t, ExitLost, <-s.code)
 			require.Contains(t, s.err.String(), "intrarun: this head gives up: "+c.text+"; the job continues without it where most of the hosts are\n")
 			for _, a := range s.actors {
-				_, told := <-a.bye
-				require.False(t, told)
+				_, received := <-a.bye
+				require.False(t, received)
 				require.Empty(t, slices.DeleteFunc(a.all(), func(l string) bool { return !strings.HasPrefix(l, "signal") }))
 			}
 			b, err := os.ReadFile(report)

@@ -241,7 +241,7 @@ func (w *hosts) close() { _ = w.engine.Close() } // it was not closed before, so
 // dismiss sends the agents the end of the job, with this exit code, and the relay before them. It
 // reports whether the relay knows. If the job continues under another head, it only closes the
 // connections.
-func (w *hosts) dismiss(code int) (told bool) {
+func (w *hosts) dismiss(code int) (delivered bool) {
 	retired := w.head.Summary().Retired
 	if code == ExitHandedOver { // so that the next head does not write that output once more
 		for rank, r := range w.outputs.ranks {
@@ -260,7 +260,7 @@ func (w *hosts) dismiss(code int) (told bool) {
 		w.carrier.close()
 	default:
 		w.console.Flush()
-		told = w.carrier.bye(code)
+		delivered = w.carrier.bye(code)
 	}
 	for _, r := range w.remote {
 		if retired {
@@ -269,5 +269,5 @@ func (w *hosts) dismiss(code int) (told bool) {
 			r.end(code)
 		}
 	}
-	return told
+	return delivered
 }

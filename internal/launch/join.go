@@ -45,7 +45,7 @@ func (w *hosts) welcome(a *agents, c net.Conn, name string) {
 		}
 		return
 	}
-	r, err := a.outfit(m, host, a.plan(nil, 0), func(spawn.News) {})
+	r, err := a.outfit(m, host, a.plan(nil, 0), func(spawn.Event) {})
 	if err != nil {
 		_ = w.ask(func() error { w.warnf("host %s cannot join the job: %v", host.Name, err); return nil })
 		return

@@ -22,9 +22,9 @@ type observer interface {
 	Hello(of agentwire.Name, h *job.Hello)
 	// Message passes on a message of a process that has joined.
 	Message(of agentwire.Name, m *job.Message)
-	// Unheard reports that its control connection no longer works in one
+	// Unreachable reports that its control connection no longer works in one
 	// direction.
-	Unheard(of agentwire.Name, s supervise.Silence)
+	Unreachable(of agentwire.Name, s supervise.Silence)
 	// Output passes on output of the process; an empty b marks the end of the stream. It
 	// blocks until there is room.
 	Output(of agentwire.Name, s output.Stream, b []byte)
@@ -78,14 +78,14 @@ func (d *driver) placeOf(at head.From) job.Process {
 	return at.ID
 }
 
-func (o *reporter) Unheard(of agentwire.Name, s supervise.Silence) {
-	o.tell(head.Unheard{From: o.from(of), Why: head.Silence(s.Why), Text: s.Text})
+func (o *reporter) Unreachable(of agentwire.Name, s supervise.Silence) {
+	o.tell(head.Unreachable{From: o.from(of), Why: head.Silence(s.Why), Text: s.Text})
 }
 
 func (o *reporter) Output(of agentwire.Name, s output.Stream, b []byte) {
 	if p := o.outputs.get(o.from(of)); p != nil { // nil: only a lost head knew the process
 		p.Write(s, b)
-		if text := p.Rank().Difference(); text != "" && o.outputs.news(p.Rank()) {
+		if text := p.Rank().Difference(); text != "" && o.outputs.firstReport(p.Rank()) {
 			// tell waits for the head, which may wait for this goroutine, so tell runs in
 			// another one.
 			go o.tell(head.Differs{Rank: of.ID.Rank, Text: text})

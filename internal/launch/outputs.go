@@ -15,11 +15,11 @@ type outputs struct {
 	console *output.Console
 	ranks   []*output.Rank
 
-	mu   sync.Mutex
-	of   map[head.From]*output.Process
-	from map[int][]head.From   // processes that write for a rank
-	told map[*output.Rank]bool // ranks whose difference was reported
-	seen map[head.From]uint64  // bytes that each process had written at the last call of wrote
+	mu       sync.Mutex
+	of       map[head.From]*output.Process
+	from     map[int][]head.From   // processes that write for a rank
+	reported map[*output.Rank]bool // ranks whose difference was reported
+	seen     map[head.From]uint64  // bytes that each process had written at the last call of wrote
 }
 
 func newOutputs(c *output.Console, degrees []int) *outputs {
@@ -69,7 +69,7 @@ func (o *outputs) get(at head.From) *output.Process {
 func (o *outputs) confirm(done <-chan struct{}, tell func(head.From, output.Written)) {
 	tick := time.NewTicker(confirmEvery)
 	defer tick.Stop()
-	told := make([][output.Crashes]output.Written, len(o.ranks))
+	confirmed := make([][output.Crashes]output.Written, len(o.ranks))
 	for {
 		select {
 		case <-done:
@@ -78,10 +78,10 @@ func (o *outputs) confirm(done <-chan struct{}, tell func(head.From, output.Writ
 		}
 		for rank, r := range o.ranks {
 			for st, w := range r.Written() {
-				if w == told[rank][st] {
+				if w == confirmed[rank][st] {
 					continue
 				}
-				told[rank][st] = w
+				confirmed[rank][st] = w
 				for _, at := range o.writers(rank) {
 					tell(at, w)
 				}
@@ -113,14 +113,14 @@ func (o *outputs) wrote() (all []head.From) {
 	return all
 }
 
-// news returns true for the first call with a rank, and false for later ones.
-func (o *outputs) news(r *output.Rank) bool {
+// firstReport returns true for the first call with a rank, and false for later ones.
+func (o *outputs) firstReport(r *output.Rank) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.told == nil {
-		o.told = make(map[*output.Rank]bool)
+	if o.reported == nil {
+		o.reported = make(map[*output.Rank]bool)
 	}
-	first := !o.told[r]
-	o.told[r] = true
+	first := !o.reported[r]
+	o.reported[r] = true
 	return first
 }

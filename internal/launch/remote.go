@@ -24,9 +24,9 @@ type remote struct {
 	observer observer
 	silent   func() time.Duration // returns how long the agent has been silent
 	conn     *agentwire.Conn
-	serving  chan struct{}    // closed by serve
-	news     func(spawn.News) // receives events of agents that this agent starts
-	early    func(error)      // called when the connection has ended; nil if serve was called before that
+	serving  chan struct{}     // closed by serve
+	onEvent  func(spawn.Event) // receives events of agents that this agent starts
+	early    func(error)       // called when the connection has ended; nil if serve was called before that
 
 	mu      sync.Mutex
 	ended   bool // the connection has ended
@@ -48,8 +48,8 @@ func newRemote(h *job.Host, m *agentwire.Conn) *remote {
 
 // wait starts to read the agent's frames. Before serve, the agent sends only events of the
 // agents that it starts.
-func (r *remote) wait(hear func(spawn.News), ended func(error)) {
-	r.news, r.early = hear, ended
+func (r *remote) wait(onEvent func(spawn.Event), ended func(error)) {
+	r.onEvent, r.early = onEvent, ended
 	go r.read()
 }
 
@@ -86,7 +86,7 @@ func (r *remote) adopt(of agentwire.Name) {
 func (r *remote) Send(of agentwire.Name, m *job.Message) {
 	b, err := m.Encode()
 	if err != nil {
-		go r.observer.Unheard(of, supervise.Silence{Why: supervise.SilenceUntold, Text: err.Error()}) // in a goroutine, since the caller may be the goroutine that handles it
+		go r.observer.Unreachable(of, supervise.Silence{Why: supervise.SilenceUndelivered, Text: err.Error()}) // in a goroutine, since the caller may be the goroutine that handles it
 		return
 	}
 	r.conn.Send(agentwire.KindMessage, of, b)
@@ -219,12 +219,12 @@ func (r *remote) read() {
 
 func (r *remote) take(f *agentwire.Frame) error {
 	p := f.Of
-	if f.Kind == agentwire.KindNews && r.news != nil {
-		var n spawn.News
+	if f.Kind == agentwire.KindSpawn && r.onEvent != nil {
+		var n spawn.Event
 		if err := f.Decode(&n); err != nil {
 			return err
 		}
-		r.news(n)
+		r.onEvent(n)
 		return nil
 	}
 	<-r.serving
@@ -265,12 +265,12 @@ func (r *remote) take(f *agentwire.Frame) error {
 			return fmt.Errorf("%w: %w", agentwire.ErrFrame, err)
 		}
 		r.observer.Message(p, m)
-	case agentwire.KindUnheard:
+	case agentwire.KindUnreachable:
 		var s supervise.Silence
 		if err := f.Decode(&s); err != nil {
 			return err
 		}
-		r.observer.Unheard(p, s)
+		r.observer.Unreachable(p, s)
 	case agentwire.KindOutput:
 		if len(f.Body) == 0 || output.Stream(f.Body[0]) >= output.Streams {
 			return agentwire.ErrFrame

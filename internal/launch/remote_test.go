@@ -29,7 +29,7 @@ func FuzzRemote(f *testing.F) {
 		a, b := net.Pipe()
 		go io.Copy(io.Discard, b)
 		r := newRemote(&job.Host{Name: "h"}, agentwire.NewConn(a))
-		r.observer, r.news = deafObserver{}, func(spawn.News) {}
+		r.observer, r.onEvent = nopObserver{}, func(spawn.Event) {}
 		close(r.serving)
 		r.Start(agentwire.Name{Incarnation: 1}, supervise.First)
 		_ = r.take(&agentwire.Frame{Kind: agentwire.Kind(kind), Of: agentwire.Name{ID: job.Process{Rank: rank, Replica: replica}, Incarnation: 1}, Body: body})
@@ -38,21 +38,21 @@ func FuzzRemote(f *testing.F) {
 	})
 }
 
-// deafObserver ignores all events.
-type deafObserver struct{}
+// nopObserver ignores all events.
+type nopObserver struct{}
 
-func (deafObserver) Started(agentwire.Name, int, string)          {}
-func (deafObserver) Hello(agentwire.Name, *job.Hello)             {}
-func (deafObserver) Message(agentwire.Name, *job.Message)         {}
-func (deafObserver) Unheard(agentwire.Name, supervise.Silence)    {}
-func (deafObserver) Output(agentwire.Name, output.Stream, []byte) {}
-func (deafObserver) Quiet(agentwire.Name, uint64)                 {}
-func (deafObserver) Stopped(agentwire.Name, time.Duration)        {}
-func (deafObserver) ProgramGone(agentwire.Name)                   {}
-func (deafObserver) Exited(agentwire.Name, supervise.Exit)        {}
-func (deafObserver) Failed(error)                                 {}
-func (deafObserver) Disconnected(error)                           {}
-func (deafObserver) Leave()                                       {}
+func (nopObserver) Started(agentwire.Name, int, string)           {}
+func (nopObserver) Hello(agentwire.Name, *job.Hello)              {}
+func (nopObserver) Message(agentwire.Name, *job.Message)          {}
+func (nopObserver) Unreachable(agentwire.Name, supervise.Silence) {}
+func (nopObserver) Output(agentwire.Name, output.Stream, []byte)  {}
+func (nopObserver) Quiet(agentwire.Name, uint64)                  {}
+func (nopObserver) Stopped(agentwire.Name, time.Duration)         {}
+func (nopObserver) ProgramGone(agentwire.Name)                    {}
+func (nopObserver) Exited(agentwire.Name, supervise.Exit)         {}
+func (nopObserver) Failed(error)                                  {}
+func (nopObserver) Disconnected(error)                            {}
+func (nopObserver) Leave()                                        {}
 
 // largeMessage is a message that names n processes.
 func largeMessage(n int) *job.Message {
@@ -63,13 +63,13 @@ func largeMessage(n int) *job.Message {
 	return m
 }
 
-// unheardOf records the processes whose control connection is unusable, with the reasons.
-type unheardOf struct {
-	deafObserver
+// unreachableObserver records the processes whose control connection is unusable, with the reasons.
+type unreachableObserver struct {
+	nopObserver
 	why chan string
 }
 
-func (u unheardOf) Unheard(of agentwire.Name, s supervise.Silence) {
+func (u unreachableObserver) Unreachable(of agentwire.Name, s supervise.Silence) {
 	u.why <- fmt.Sprintf("%v %s: %s", of.ID, s.Why, s.Text)
 }
 
@@ -77,9 +77,9 @@ func (u unheardOf) Unheard(of agentwire.Name, s supervise.Silence) {
 // sent, the head gets an error that names the process.
 func TestLargeMessagesToAnotherHost(t *testing.T) {
 	a, b := net.Pipe()
-	heard := unheardOf{why: make(chan string, 1)}
+	record := unreachableObserver{why: make(chan string, 1)}
 	r := newRemote(&job.Host{Name: "h"}, agentwire.NewConn(a))
-	r.observer = heard
+	r.observer = record
 	close(r.serving)
 	p := agentwire.Name{ID: job.Process{Rank: 3, Replica: 1}, Incarnation: 1}
 	there := agentwire.NewConn(b)
@@ -92,7 +92,7 @@ func TestLargeMessagesToAnotherHost(t *testing.T) {
 	require.Len(t, m.Peers, 100_000)
 
 	r.Send(p, &job.Message{Kind: job.KindEnd, Text: strings.Repeat("x", job.MaxMessage)})
-	require.Regexp(t, `^3\.1 untold: .*"end" has 167\d+ bytes, at most 16777216 are allowed`, <-heard.why)
+	require.Regexp(t, `^3\.1 untold: .*"end" has 167\d+ bytes, at most 16777216 are allowed`, <-record.why)
 	r.Send(p, &job.Message{Kind: job.KindRelease})
 	f, err = there.Read()
 	require.NoError(t, err)
@@ -102,19 +102,19 @@ func TestLargeMessagesToAnotherHost(t *testing.T) {
 
 // witness records the events of an agent for the head.
 type witness struct {
-	heard chan string
-	quick bool // it consumes output at once
-	room  chan struct{}
+	events chan string
+	quick  bool // it consumes output at once
+	room   chan struct{}
 }
 
-func (w *witness) note(format string, args ...any) { w.heard <- fmt.Sprintf(format, args...) }
+func (w *witness) note(format string, args ...any) { w.events <- fmt.Sprintf(format, args...) }
 
 func (w *witness) Started(of agentwire.Name, pid int, err string) {
 	w.note("started %s %d %s", known(of), pid, err)
 }
 func (w *witness) Hello(of agentwire.Name, h *job.Hello)     { w.note("hello %s of %s", known(of), h.Host) }
 func (w *witness) Message(of agentwire.Name, m *job.Message) { w.note("%s %s", m.Kind, known(of)) }
-func (w *witness) Unheard(of agentwire.Name, s supervise.Silence) {
+func (w *witness) Unreachable(of agentwire.Name, s supervise.Silence) {
 	w.note("unheard %s %s", known(of), s.Why)
 }
 func (w *witness) Output(of agentwire.Name, s output.Stream, b []byte) {
@@ -135,14 +135,14 @@ func (w *witness) Failed(err error)       { w.note("failed: %v", err) }
 func (w *witness) Leave()                 { w.note("leave") }
 func (w *witness) Disconnected(err error) { w.note("disconnected: %v", err) }
 
-// heardBy returns both ends of a connection between head and agent, and a record of the
+// connectWitness returns both ends of a connection between head and agent, and a record of the
 // events for the head.
-func heardBy(t *testing.T, quick bool) (*remote, *agentwire.Conn, *witness) {
+func connectWitness(t *testing.T, quick bool) (*remote, *agentwire.Conn, *witness) {
 	here, there := net.Pipe()
 	agent := agentwire.NewConn(there)
 	t.Cleanup(agent.Close)
 	r := newRemote(&job.Host{Name: "h2"}, agentwire.NewConn(here))
-	w := &witness{heard: make(chan string, 100), quick: quick, room: make(chan struct{})}
+	w := &witness{events: make(chan string, 100), quick: quick, room: make(chan struct{})}
 	r.serve(w, func() time.Duration { return 0 })
 	return r, agent, w
 }
@@ -160,7 +160,7 @@ func TestHeadReceivesEventsOfAnotherHost(t *testing.T) {
 		{agentwire.KindStarted, []byte(`{"error":"no memory"}`), "started 0.1#2 0 host h2: no memory"},
 		{agentwire.KindHello, []byte(`{"host":"what it calls itself"}`), "hello 0.1#2 of h2"},
 		{agentwire.KindMessage, []byte(`{"kind":"drained"}`), "drained 0.1#2"},
-		{agentwire.KindUnheard, []byte(`{"why":"end"}`), "unheard 0.1#2 end"},
+		{agentwire.KindUnreachable, []byte(`{"why":"end"}`), "unheard 0.1#2 end"},
 		{agentwire.KindStopped, agentwire.Encode(time.Second), "stopped 0.1#2 1s"},
 		{agentwire.KindGone, nil, "gone 0.1#2"},
 		{agentwire.KindExited, []byte(`{"text":"exit status 1"}`), "exited 0.1#2 exit status 1"},
@@ -169,10 +169,10 @@ func TestHeadReceivesEventsOfAnotherHost(t *testing.T) {
 		{agentwire.KindQuiet, agentwire.Encode(9), "quiet 0.1#2 9"},
 		{agentwire.KindFailed, []byte("no lease"), "failed: host h2: no lease"},
 	} {
-		r, agent, w := heardBy(t, true)
+		r, agent, w := connectWitness(t, true)
 		r.adopt(second)
 		go agent.Send(c.kind, second, c.body)
-		require.Equal(t, c.want, <-w.heard)
+		require.Equal(t, c.want, <-w.events)
 		require.False(t, r.Doubtful())
 		r.leave()
 	}
@@ -187,7 +187,7 @@ func TestMalformedFramesOfAnotherHost(t *testing.T) {
 		"no result":                    {Kind: agentwire.KindStarted, Of: second, Body: []byte("{")},
 		"no hello":                     {Kind: agentwire.KindHello, Of: second, Body: []byte("7")},
 		"no message":                   {Kind: agentwire.KindMessage, Of: second, Body: []byte(`{"kind":"dance"}`)},
-		"no silence":                   {Kind: agentwire.KindUnheard, Of: second, Body: []byte(`[]`)},
+		"no silence":                   {Kind: agentwire.KindUnreachable, Of: second, Body: []byte(`[]`)},
 		"no stream":                    {Kind: agentwire.KindOutput, Of: second},
 		"a stream that does not exist": {Kind: agentwire.KindOutput, Of: second, Body: []byte{9, 1}},
 		"no number":                    {Kind: agentwire.KindQuiet, Of: second, Body: []byte{1}},
@@ -197,10 +197,10 @@ func TestMalformedFramesOfAnotherHost(t *testing.T) {
 		"a question of a first head":   {Kind: agentwire.KindPlay, Of: second},
 		"a plan that the head makes":   {Kind: agentwire.KindPlan, Of: second, Body: []byte("{}")},
 	} {
-		r, agent, w := heardBy(t, true)
+		r, agent, w := connectWitness(t, true)
 		r.adopt(second)
 		agent.Send(f.Kind, f.Of, f.Body)
-		require.Contains(t, <-w.heard, "disconnected: malformed frame", name)
+		require.Contains(t, <-w.events, "disconnected: malformed frame", name)
 		require.True(t, r.Doubtful(), name)
 		_, err := agent.Read()
 		require.Error(t, err, name)
@@ -210,11 +210,11 @@ func TestMalformedFramesOfAnotherHost(t *testing.T) {
 // An agent whose connection has ended is not lost yet. Until its host is declared lost,
 // reports from its processes or about them do not count.
 func TestEndOfAConnection(t *testing.T) {
-	r, agent, w := heardBy(t, true)
+	r, agent, w := connectWitness(t, true)
 	agent.Close()
-	require.Equal(t, "disconnected: EOF", <-w.heard)
+	require.Equal(t, "disconnected: EOF", <-w.events)
 	require.True(t, r.Doubtful())
-	r, _, _ = heardBy(t, true)
+	r, _, _ = connectWitness(t, true)
 	r.silent = func() time.Duration { return time.Second }
 	require.True(t, r.Doubtful(), "reports from a host that is silent for a while do not count either")
 }
@@ -222,16 +222,16 @@ func TestEndOfAConnection(t *testing.T) {
 // Output waits for the reader, and other events do not wait for output. An event that depends
 // on the output waits for it, such as the event that a process is quiet.
 func TestOutputWaitsForTheUser(t *testing.T) {
-	r, agent, w := heardBy(t, false)
+	r, agent, w := connectWitness(t, false)
 	r.adopt(second)
 	agent.Send(agentwire.KindOutput, second, agentwire.OutputBody(0, []byte("one")))
 	agent.Send(agentwire.KindOutput, second, agentwire.OutputBody(1, []byte("two")))
 	agent.SendJSON(agentwire.KindQuiet, second, 5)
 	agent.Send(agentwire.KindGone, second, nil)
-	require.Equal(t, "gone 0.1#2", <-w.heard)
+	require.Equal(t, "gone 0.1#2", <-w.events)
 	close(w.room)
-	require.ElementsMatch(t, []string{`output 0.1#2 0 "one"`, `output 0.1#2 1 "two"`}, []string{<-w.heard, <-w.heard})
-	require.Equal(t, "quiet 0.1#2 5", <-w.heard)
+	require.ElementsMatch(t, []string{`output 0.1#2 0 "one"`, `output 0.1#2 1 "two"`}, []string{<-w.events, <-w.events})
+	require.Equal(t, "quiet 0.1#2 5", <-w.events)
 	for range 2 {
 		f, err := agent.Read()
 		require.NoError(t, err)
@@ -246,17 +246,17 @@ func TestOutputWaitsForTheUser(t *testing.T) {
 // ended before. No more messages or input are sent to them.
 func TestOutputOfALostHostEnds(t *testing.T) {
 	for _, crashed := range []bool{false, true} {
-		r, agent, w := heardBy(t, true)
+		r, agent, w := connectWitness(t, true)
 		r.adopt(second)
 		if crashed {
 			agent.Send(agentwire.KindOutput, second, agentwire.OutputBody(2, nil))
-			require.Equal(t, `output 0.1#2 2 ""`, <-w.heard)
+			require.Equal(t, `output 0.1#2 2 ""`, <-w.events)
 		}
 		r.declareLost()
 		r.declareLost()
 		var ends []string
 		for len(ends) < 4 && !(crashed && len(ends) == 3) {
-			l := <-w.heard
+			l := <-w.events
 			ends = append(ends, strings.Split(l, ":")[0])
 		}
 		want := []string{`output 0.1#2 0 ""`, `output 0.1#2 1 ""`, "disconnected"}
@@ -267,13 +267,13 @@ func TestOutputOfALostHostEnds(t *testing.T) {
 		r.Feed(second, make([]byte, 10*agentwire.MaxWindow))
 		r.end(0)
 		r.leave()
-		require.Empty(t, w.heard)
+		require.Empty(t, w.events)
 	}
 }
 
 // Input waits until the agent has room for it.
 func TestInputWaitsForRoom(t *testing.T) {
-	r, agent, _ := heardBy(t, true)
+	r, agent, _ := connectWitness(t, true)
 	r.adopt(second)
 	half := make([]byte, agentwire.MaxWindow*3/4)
 	fed := make(chan int)
@@ -298,7 +298,7 @@ func TestInputWaitsForRoom(t *testing.T) {
 
 // The orders of the head arrive at an agent unchanged.
 func TestAnotherHostReceivesOrders(t *testing.T) {
-	r, agent, _ := heardBy(t, true)
+	r, agent, _ := connectWitness(t, true)
 	for _, c := range []struct {
 		do   func()
 		kind agentwire.Kind
@@ -333,13 +333,13 @@ func TestAgentLostBeforeTheJobBegins(t *testing.T) {
 	here, there := net.Pipe()
 	agent := agentwire.NewConn(there)
 	r := newRemote(&job.Host{Name: "h2"}, agentwire.NewConn(here))
-	news, ended := make(chan spawn.News, 1), make(chan error, 1)
-	r.wait(func(n spawn.News) { news <- n }, func(err error) { ended <- err })
-	agent.SendJSON(agentwire.KindNews, agentwire.Name{}, spawn.News{Host: "h5", Line: "no route"})
-	require.Equal(t, spawn.News{Host: "h5", Line: "no route"}, <-news)
+	events, ended := make(chan spawn.Event, 1), make(chan error, 1)
+	r.wait(func(n spawn.Event) { events <- n }, func(err error) { ended <- err })
+	agent.SendJSON(agentwire.KindSpawn, agentwire.Name{}, spawn.Event{Host: "h5", Line: "no route"})
+	require.Equal(t, spawn.Event{Host: "h5", Line: "no route"}, <-events)
 	agent.Close()
 	require.ErrorIs(t, <-ended, io.EOF)
-	w := &witness{heard: make(chan string, 1)}
+	w := &witness{events: make(chan string, 1)}
 	r.serve(w, func() time.Duration { return 0 })
-	require.Equal(t, "disconnected: EOF", <-w.heard)
+	require.Equal(t, "disconnected: EOF", <-w.events)
 }

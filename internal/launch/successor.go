@@ -29,8 +29,8 @@ type successor struct {
 	files  [output.Crashes]*os.File    // for output; nil before they are opened
 
 	// These events happened before this head was made, and the user has to learn of them.
-	news  int              // number of verdicts
-	early []arbiter.Action // changes of the hosts that replicate the decisions
+	unseen int              // number of verdicts
+	early  []arbiter.Action // changes of the hosts that replicate the decisions
 }
 
 // run runs the head, and returns the exit code of the job.
@@ -83,7 +83,7 @@ func (s *successor) run() (code int) {
 	}()
 	w.loop(nil)
 	code = w.conclude()
-	if told := w.dismiss(code); !told && code != ExitHandedOver {
+	if delivered := w.dismiss(code); !delivered && code != ExitHandedOver {
 		w.warnf("exit code %d", code)
 	}
 	code = closed(console, code)
@@ -156,7 +156,7 @@ func (s *successor) gather() bool {
 		case a := <-s.lead.Actions:
 			switch a := a.(type) {
 			case arbiter.Committed:
-				s.news += len(s.state.Apply(a.Entry))
+				s.unseen += len(s.state.Apply(a.Entry))
 			case arbiter.Deciders:
 				s.early = append(s.early, a)
 			case arbiter.Yield, arbiter.Fence, arbiter.Broken:
@@ -269,7 +269,7 @@ func (s *successor) follow(d *driver) *hosts {
 		}
 	}
 	var acts []head.Action
-	d.head, acts = head.Restore(hc, head.Succession{State: s.state, News: s.news, Agents: agents, Term: s.lead.Term, Joined: s.lead.Began.Sub(d.began)}, d.now())
+	d.head, acts = head.Restore(hc, head.Succession{State: s.state, Unseen: s.unseen, Agents: agents, Term: s.lead.Term, Joined: s.lead.Began.Sub(d.began)}, d.now())
 	s.announce(d)
 	d.takePage(s.lead.Info, s.lead.Self)
 	d.do(acts)

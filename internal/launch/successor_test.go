@@ -43,7 +43,7 @@ func inherit(t *testing.T, has ...[]agentd.ProcessResync) *inherited {
 			Self: agentOf(1), Roster: []arbiter.Peer{{ID: arbiter.Head, Host: "first"}}, Entered: time.Now(),
 			Actions: c.actions, Arrived: func() []*agentd.Incoming { return nil }}}}
 	for i, x := range []job.Process{p, q} {
-		s.state.Apply(decision.Entry{Kind: decision.Born, Process: x, ID: x, Incarnation: 1, Node: agentOf(i)})
+		s.state.Apply(decision.Entry{Kind: decision.Placed, Process: x, ID: x, Incarnation: 1, Node: agentOf(i)})
 	}
 	s.state.Apply(decision.Entry{Kind: decision.Lost, Node: agentOf(2), Text: "silence"})
 	for i, processes := range has {
@@ -62,8 +62,8 @@ func (s *inherited) goOn(t *testing.T) *hosts {
 	return s.follow(d)
 }
 
-// hears reads the messages to an agent up to a message of the given kind.
-func (s *inherited) hears(t *testing.T, agent int, until agentwire.Kind) (kinds []agentwire.Kind, last agentwire.Frame) {
+// readUntil reads the messages to an agent up to a message of the given kind.
+func (s *inherited) readUntil(t *testing.T, agent int, until agentwire.Kind) (kinds []agentwire.Kind, last agentwire.Frame) {
 	for last.Kind != until {
 		f, err := s.ends[agent].Read()
 		require.NoError(t, err)
@@ -90,9 +90,9 @@ func TestSuccessorWaitsForAllHosts(t *testing.T) {
 func TestSuccessorStartsMissingProcesses(t *testing.T) {
 	s := inherit(t, []agentd.ProcessResync{resynced(0, agentd.ProcessResync{State: agentlog.State{PID: 100, Joined: true, Voiced: true}})}, nil)
 	s.goOn(t)
-	_, f := s.hears(t, 1, agentwire.KindStart)
+	_, f := s.readUntil(t, 1, agentwire.KindStart)
 	require.Equal(t, agentwire.Name{ID: job.Process{Replica: 1}, Incarnation: 1}, f.Of)
-	kinds, f := s.hears(t, 0, agentwire.KindPlay)
+	kinds, f := s.readUntil(t, 0, agentwire.KindPlay)
 	require.NotContains(t, kinds, agentwire.KindStart)
 	require.Equal(t, job.Process{}, f.Of.ID)
 }
@@ -279,8 +279,8 @@ func TestSuccessorIsReplaced(t *testing.T) {
 			require.Eventually(t, func() bool { return len(e.incoming) == 0 }, time.Minute, time.Millisecond)
 			end(e)
 			require.Equal(t, ExitLost, <-e.code)
-			_, told := <-e.actors[0].bye
-			require.False(t, told, "its connection has ended, so it follows the next head")
+			_, received := <-e.actors[0].bye
+			require.False(t, received, "its connection has ended, so it follows the next head")
 			require.NoFileExists(t, out+".out")
 		})
 	}

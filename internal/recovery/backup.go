@@ -75,7 +75,7 @@ type backups struct {
 	pace     *pace
 
 	complete *backup      // the last complete backup, to which a rollback goes
-	older    []*backup    // older complete backups, ascending; Distrust and Doubt may choose one of them
+	older    []*backup    // older complete backups, ascending; Distrust and Dispute may choose one of them
 	attempt  *backup      // the backup that is being stored
 	entire   bool         // tasks are sampled, but replicas compare all of them because no backup is complete yet
 	unlike   bool         // replicas of a rank had different states in the cut of a backup
@@ -251,7 +251,7 @@ func (bs *backups) backupDeath(p job.Process, incarnation uint32, lived bool) {
 // every rank has one or not all holders are known yet. The result may become -1 again: a
 // copy that was in flight when its sender died may still be stored.
 func (bs *backups) nowhere() int {
-	if bs.complete == nil || !bs.replicas.heardAll() {
+	if bs.complete == nil || !bs.replicas.allRepeated() {
 		return -1
 	}
 	return bs.complete.missing()
@@ -304,8 +304,8 @@ func (bs *backups) ReturnsWithout(gone func(job.Process) bool) bool {
 	return !bs.over && bs.returns() && bs.replicas.usable() && bs.complete.heldBut(gone)
 }
 
-// heardOf returns a complete backup without holders. The replies that agents repeat to a
+// withoutHolders returns a complete backup without holders. The replies that agents repeat to a
 // successor add the holders.
-func (bs *backups) heardOf(g Generation, taken uint32) *backup {
+func (bs *backups) withoutHolders(g Generation, taken uint32) *backup {
 	return &backup{number: g.Number, trusted: g.Trusted, generation: taken, copies: make([][]holder, len(bs.config.Degrees))}
 }

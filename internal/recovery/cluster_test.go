@@ -29,7 +29,7 @@ type cluster struct {
 	leaves   int                 // number of requests to leave still to come
 	changes  int                 // number of times still that the number of replicas of a rank is set
 	targets  []int               // by rank: how many replicas it is to have, as kept
-	doubts   int                 // number of disputes about the states of a rank still to come
+	disputes int                 // number of disputes about the states of a rank still to come
 	defect   *defect             // nil: no process is faulty
 	late     bool                // processes die only once some process has finished
 	refusals int                 // number of failed starts still to come
@@ -69,11 +69,11 @@ const (
 // defect is a process of a rank that computes wrong results after a safe point, and is
 // blamed later.
 type defect struct {
-	rank      int
-	since     uint64
-	convicted *job.Endpoint // the process, once it is blamed
-	sure      uint64        // the last safe point at which the comparison found it sound
-	decided   bool          // the job rolls back because of it
+	rank    int
+	since   uint64
+	blamed  *job.Endpoint // the process, once it is blamed
+	sure    uint64        // the last safe point at which the comparison found it sound
+	decided bool          // the job rolls back because of it
 }
 
 type copyOf struct {
@@ -118,9 +118,9 @@ type proc struct {
 	entire  bool        // all its tasks are compared
 	writing []job.Reply // files that are being written
 
-	drained bool            // the process has finished, and reported that all its messages have arrived
-	member  bool            // the head has counted it live once
-	told    map[copyOf]bool // its copies that were reported to a head
+	drained  bool            // the process has finished, and reported that all its messages have arrived
+	member   bool            // the head has counted it live once
+	reported map[copyOf]bool // its copies that were reported to a head
 
 	ret    Return[slot]
 	doing  func() // the rest of a step of a rollback; other events may happen in between
@@ -185,7 +185,7 @@ func newCluster(seed uint64, degrees []int, c Config, steps uint64) *cluster {
 
 func (c *cluster) newProc(p job.Process, incarnation uint32) *proc {
 	q := &proc{c: c, p: p, incarnation: incarnation, agent: agent{log: new(agentlog.Process[any, struct{}]), links: map[*proc]bool{}, repeated: true}, got: map[uint64]uint64{}, made: map[uint64]uint64{},
-		known: map[*proc]bool{}, gone: map[*proc]bool{}, told: map[copyOf]bool{}, gen: c.snapshot.Generation, entire: c.head.config.Suspect && c.head.config.First() > 0}
+		known: map[*proc]bool{}, gone: map[*proc]bool{}, reported: map[copyOf]bool{}, gen: c.snapshot.Generation, entire: c.head.config.Suspect && c.head.config.First() > 0}
 	c.procs = append(c.procs, q)
 	return q
 }
@@ -235,7 +235,7 @@ func (c *cluster) noProcess() bool {
 // backup. The head must know of that copy, or a report of it must be in flight.
 func (c *cluster) possible() bool {
 	complete := c.complete
-	if b := c.head.backups.complete; b != nil && (c.head.back.Convicted != nil || c.head.back.Doubt) { // newer backups contain the error
+	if b := c.head.backups.complete; b != nil && (c.head.back.Blamed != nil || c.head.back.Disputed) { // newer backups contain the error
 		complete = b.number
 	}
 	alive, held := true, complete > 0
@@ -245,8 +245,8 @@ func (c *cluster) possible() bool {
 			if q.declared {
 				continue
 			}
-			one = one || q.p.Rank == rank && q.member && !c.rolling && !c.head.back.Doubt && c.head.back.Convicted == nil
-			copies = copies || q.member && (q.told[copyOf{rank, complete}] || !q.repeated) &&
+			one = one || q.p.Rank == rank && q.member && !c.rolling && !c.head.back.Disputed && c.head.back.Blamed == nil
+			copies = copies || q.member && (q.reported[copyOf{rank, complete}] || !q.repeated) &&
 				q.holds(rank, complete)
 		}
 		alive, held = alive && one, held && copies
@@ -282,8 +282,8 @@ func (c *cluster) run() error {
 		if c.crashes > 0 && c.rng.IntN(60) == 0 && (!c.late || slices.ContainsFunc(c.procs, func(q *proc) bool { return q.done })) {
 			c.crash()
 		}
-		if c.doubts > 0 && (c.rng.IntN(80) == 0 || c.head.Returning() && len(c.head.backups.older) > 0 && c.rng.IntN(3) == 0) {
-			c.doubt()
+		if c.disputes > 0 && (c.rng.IntN(80) == 0 || c.head.Returning() && len(c.head.backups.older) > 0 && c.rng.IntN(3) == 0) {
+			c.dispute()
 		}
 		if c.leaves > 0 && c.rng.IntN(30) == 0 {
 			c.leave()
@@ -294,8 +294,8 @@ func (c *cluster) run() error {
 		if c.crashes > 0 && c.head.cut.phase == deciding && c.rng.IntN(3) == 0 {
 			c.crashDeciding()
 		}
-		if d := c.defect; d != nil && !d.decided && (d.convicted != nil || c.rng.IntN(200) == 0) {
-			c.convict()
+		if d := c.defect; d != nil && !d.decided && (d.blamed != nil || c.rng.IntN(200) == 0) {
+			c.blame()
 		}
 		if c.heads > 0 && c.rng.IntN(c.risk()) == 0 {
 			c.succeed()

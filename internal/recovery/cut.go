@@ -275,7 +275,7 @@ func (h *Head) storing() {
 	if h.backups.attempt != nil && h.backups.finished() {
 		h.plan()
 	}
-	if h.backups.complete != nil && h.replicas.heardAll() {
+	if h.backups.complete != nil && h.replicas.allRepeated() {
 		h.backups.renew(h.backups.complete)
 		for _, b := range h.backups.older {
 			h.backups.renew(b)

@@ -54,9 +54,9 @@ type Decision struct {
 
 // Reason is why a rollback began.
 type Reason struct {
-	Since     int           `json:"since,omitempty"`     // the rank that caused it: by its loss, unless Doubt or Convicted is set
-	Doubt     bool          `json:"doubt,omitempty"`     // a dispute in rank Since caused it, and no process was blamed
-	Convicted *job.Endpoint `json:"convicted,omitempty"` // this process was blamed and caused it: its other results may be wrong, too
+	Since    int           `json:"since,omitempty"`     // the rank that caused it: by its loss, unless Disputed or Blamed is set
+	Disputed bool          `json:"doubt,omitempty"`     // a dispute in rank Since caused it, and no process was blamed
+	Blamed   *job.Endpoint `json:"convicted,omitempty"` // this process was blamed and caused it: its other results may be wrong, too
 }
 
 // Generation is a complete backup that is older than the last one and still kept.

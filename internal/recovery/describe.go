@@ -18,7 +18,7 @@ func (m *Member) Describe() string {
 		return fmt.Sprintf("safe point %d, whose cut is cancelled", m.point)
 	case m.point == m.at || m.point == m.cut():
 		return fmt.Sprintf("safe point %d, the cut: %s", m.point, m.stage())
-	case m.asked && m.number == 0 && m.point > m.told:
+	case m.asked && m.number == 0 && m.point > m.reported:
 		return fmt.Sprintf("safe point %d waits for the number of the cut", m.point)
 	}
 	return fmt.Sprintf("safe point %d", m.point)

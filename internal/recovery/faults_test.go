@@ -6,10 +6,10 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// doubt makes replicas of a rank have different states. No process dies, and all roll
+// dispute makes replicas of a rank have different states. No process dies, and all roll
 // back.
-func (c *cluster) doubt() {
-	c.doubts--
+func (c *cluster) dispute() {
+	c.disputes--
 	rank := c.rng.IntN(len(c.want))
 	c.tell(func() []Action {
 		back := c.head.back.phase
@@ -21,11 +21,11 @@ func (c *cluster) doubt() {
 		if late && !c.head.backups.Repairable(below) {
 			return nil // the job ends
 		}
-		acts := c.head.Doubt(rank, below, false, c.now)
+		acts := c.head.Dispute(rank, below, false, c.now)
 		switch {
 		case late:
 			c.seen["the error is older than the backup of the rollback"]++
-		case back == none && c.head.back.Doubt:
+		case back == none && c.head.back.Disputed:
 			c.seen["a rank is in dispute"]++
 		default:
 			return acts
@@ -37,11 +37,11 @@ func (c *cluster) doubt() {
 	})
 }
 
-// convict makes a process turn out faulty. This is reported again until the job rolls
+// blame makes a process turn out faulty. This is reported again until the job rolls
 // back, or cannot.
-func (c *cluster) convict() {
+func (c *cluster) blame() {
 	d := c.defect
-	if d.convicted == nil {
+	if d.blamed == nil {
 		for _, q := range c.procs {
 			if !q.declared && q.p.Rank == d.rank && q.point > d.since {
 				if q.entire { // all of its tasks were compared, so none can be wrong
@@ -49,21 +49,21 @@ func (c *cluster) convict() {
 					c.seen["a process is blamed while all is compared"]++
 					return
 				}
-				d.convicted = &job.Endpoint{Process: q.p, Incarnation: q.incarnation}
+				d.blamed = &job.Endpoint{Process: q.p, Incarnation: q.incarnation}
 				d.sure = c.rng.Uint64N(d.since + 1)
 				break
 			}
 		}
-		if d.convicted == nil {
+		if d.blamed == nil {
 			return
 		}
-	} else if c.waits || c.head.back.Convicted != nil {
+	} else if c.waits || c.head.back.Blamed != nil {
 		return
 	}
 	c.tell(func() []Action {
 		b, was := c.head.backups.trusted(d.sure), c.head.backups.complete
 		switch {
-		case c.head.back.Convicted != nil || d.decided:
+		case c.head.back.Blamed != nil || d.decided:
 			return nil
 		case b == nil:
 			d.decided = true
@@ -76,7 +76,7 @@ func (c *cluster) convict() {
 			c.seen["rollback to an older backup"]++
 		}
 		c.seen["a process is blamed"]++
-		return c.head.Distrust(*d.convicted, d.sure, c.now)
+		return c.head.Distrust(*d.blamed, d.sure, c.now)
 	})
 }
 

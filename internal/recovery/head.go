@@ -318,7 +318,7 @@ func (h *Head) Repeated(p job.Process, incarnation uint32, now time.Duration) []
 	if s == nil || s.incarnation != incarnation || h.over {
 		return nil
 	}
-	s.unheard = false
+	s.repeating = false
 	return h.advance()
 }
 

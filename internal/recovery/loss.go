@@ -26,9 +26,9 @@ func (l Loss) Error() string {
 	if l.Back {
 		since := "was lost"
 		switch {
-		case l.Convicted != nil:
-			since = fmt.Sprintf("had a process that was convicted of a wrong result, %v", l.Convicted.Process)
-		case l.Doubt:
+		case l.Blamed != nil:
+			since = fmt.Sprintf("had a process that was convicted of a wrong result, %v", l.Blamed.Process)
+		case l.Disputed:
 			since = "was in doubt"
 		}
 		return fmt.Sprintf("the job cannot go back to safe point %d, as it had to since rank %d %s: %s", l.Number, l.Since, since, l.Why)

@@ -15,7 +15,7 @@ type Member struct {
 	next       uint64 // the planned cut, 0 if there is none
 	number     uint64 // the announced cut, 0 if there is none
 	asked      bool   // the program stops at the next safe point until the cut is known
-	told       uint64 // the count of safe points in its reply
+	reported   uint64 // the count of safe points in its reply
 
 	point    uint64 // the safe point that the program is in, 0 outside
 	at       uint64 // the cut that the program is in, 0 if it is in none
@@ -83,9 +83,9 @@ func (m *Member) Order(o job.Order, points uint64) []job.Reply {
 		m.donate = append(m.donate, o.Process)
 	case job.OrderAsk:
 		if !m.asked || m.number > 0 { // otherwise a successor asks again, and the first answer stays valid
-			m.asked, m.told = true, points
+			m.asked, m.reported = true, points
 		}
-		r := m.reply(job.ReplyCount, m.told)
+		r := m.reply(job.ReplyCount, m.reported)
 		r.Round = o.Round
 		return []job.Reply{r}
 	case job.OrderCutAt:
@@ -153,7 +153,7 @@ func (m *Member) Next() Step {
 		return m.pass()
 	case m.point == m.at:
 		return m.inCut()
-	case m.asked && m.number == 0 && m.point > m.told && m.point != m.next:
+	case m.asked && m.number == 0 && m.point > m.reported && m.point != m.next:
 		return Step{Kind: Wait}
 	case len(m.donate) > 0 && !m.copying: // also at the safe point of a cut: if every safe point is a cut, there is no other opportunity
 		m.copying = true

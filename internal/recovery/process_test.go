@@ -15,7 +15,7 @@ func (q *proc) moves() []func() {
 	var all []func()
 	switch {
 	case len(q.toHead) > 0:
-		all = append(all, q.hear)
+		all = append(all, q.deliver)
 	case q.dead && !q.declared && !q.dying && len(q.says) == 0:
 		all = append(all, func() { c.declare(q) })
 	}

@@ -29,10 +29,10 @@ type record struct {
 	hasty     bool // heads are lost in the middle of other events
 
 	// A test breaks one of these rules.
-	unkept DecisionKind  // kind of decision that is not kept
-	untold job.OrderKind // kind of order that a successor does not repeat
-	unsaid job.ReplyKind // kind of reply that agents do not repeat
-	twice  job.OrderKind // kind of order that agents pass on twice
+	unkept     DecisionKind  // kind of decision that is not kept
+	unrepeated job.OrderKind // kind of order that a successor does not repeat
+	unsaid     job.ReplyKind // kind of reply that agents do not repeat
+	twice      job.OrderKind // kind of order that agents pass on twice
 }
 
 // entry is a decision that is being kept: its effect on the record, and the
@@ -118,7 +118,7 @@ func (c *cluster) knowsHoldersOf(b *backup) {
 			}
 		}
 		for _, q := range c.procs {
-			if q.declared || !q.repeated || !q.told[copyOf{rank, b.number}] || !q.holds(rank, b.number) {
+			if q.declared || !q.repeated || !q.reported[copyOf{rank, b.number}] || !q.holds(rank, b.number) {
 				continue
 			}
 			if !slices.ContainsFunc(b.stored(rank), func(k holder) bool { return k.process == q.p && k.incarnation == q.incarnation }) {
@@ -236,7 +236,7 @@ func (c *cluster) comes(q *proc, rank int, number uint64) bool {
 	}
 	for _, from := range c.procs {
 		copied := func(p job.Copy) bool { return p.Source == from.p && (from == q || p.Holder == q.p) }
-		told := func(w any) bool {
+		ordered := func(w any) bool {
 			o, ok := w.(job.Order)
 			return ok && o.Number == number && (o.Kind == job.OrderRenew && o.Rank == rank && o.Process == q.p ||
 				o.Kind == job.OrderGo && from.p.Rank == rank && slices.ContainsFunc(o.Plan, copied))
@@ -244,7 +244,7 @@ func (c *cluster) comes(q *proc, rank int, number uint64) bool {
 		if from.declared {
 			continue
 		}
-		if slices.ContainsFunc(from.toAgent, told) || slices.ContainsFunc(from.orders, told) ||
+		if slices.ContainsFunc(from.toAgent, ordered) || slices.ContainsFunc(from.orders, ordered) ||
 			from.m.at == number && !from.m.copied && from.p.Rank == rank && slices.ContainsFunc(from.m.plan, copied) {
 			return true
 		}
@@ -264,7 +264,7 @@ func (c *cluster) decide(d Decision) (void []job.Endpoint) {
 	if err := json.Unmarshal(b, &again); err != nil {
 		c.fail("%v", err)
 	}
-	if d.Kind == RolledBack && !d.Doubt && d.Convicted == nil && !c.rolling && c.everyRank() {
+	if d.Kind == RolledBack && !d.Disputed && d.Blamed == nil && !c.rolling && c.everyRank() {
 		c.fail("the job rolls back to %d although every rank has a live replica", d.Number)
 	}
 	if d.Kind == Admitted {
@@ -282,13 +282,13 @@ func (c *cluster) decide(d Decision) (void []job.Endpoint) {
 		c.complete = d.Number
 	case RolledBack:
 		c.rolling, c.complete = true, d.Number
-		if f := c.defect; d.Convicted != nil && f != nil {
+		if f := c.defect; d.Blamed != nil && f != nil {
 			if f.decided = true; d.Number > f.since && d.Number > c.sampled {
-				c.fail("the job rolls back to %d, although %v erred since %d", d.Number, d.Convicted.Process, f.since)
+				c.fail("the job rolls back to %d, although %v erred since %d", d.Number, d.Blamed.Process, f.since)
 			}
 		}
 		for _, q := range c.procs {
-			maps.DeleteFunc(q.told, func(k copyOf, _ bool) bool { return k.number > d.Number })
+			maps.DeleteFunc(q.reported, func(k copyOf, _ bool) bool { return k.number > d.Number })
 		}
 	case Resumed:
 		c.rolling = false
@@ -319,7 +319,7 @@ func (c *cluster) start(a Action) {
 			c.placeRelief(a.To, a.Incarnation)
 			return
 		}
-		c.snapshot.Born(a.To, a.Incarnation)
+		c.snapshot.Placed(a.To, a.Incarnation)
 	}, func() { c.begin(a.To, a.Incarnation) })
 }
 
@@ -434,7 +434,7 @@ func (c *cluster) succeed() {
 	var acts []Action
 	c.head, acts = Resume(config, c.again(), c.now)
 	c.tellDeaths()
-	acts = slices.DeleteFunc(acts, func(a Action) bool { return a.Kind == Send && a.Order.Kind == c.untold })
+	acts = slices.DeleteFunc(acts, func(a Action) bool { return a.Kind == Send && a.Order.Kind == c.unrepeated })
 	for _, p := range job.Processes(config.Degrees) {
 		if at := c.snapshot.place(p); at.Status == Joining && c.find(p, at.Incarnation) == nil {
 			c.seen["an incarnation is carried out by a successor"]++

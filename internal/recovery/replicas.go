@@ -32,7 +32,7 @@ type replica struct {
 	hopeless    bool          // further requests would fail too, so a lost rank does not wait
 	safe        bool          // has reached a safe point
 	leaves      bool          // live, but another process will relieve it
-	unheard     bool          // live, but its agent has not yet repeated all its replies to this head
+	repeating   bool          // live, but its agent has not yet repeated all its replies to this head
 	hash        uint64        // hash of its registered state in the last cut; 0: not computed
 	sure        uint64        // the last safe point at which it reported the processes of its rank sound
 
@@ -190,9 +190,9 @@ func (rs *replicas) source(rank int) *replica {
 	return rs.first(rank, func(s *replica) bool { return s.alive() && s.drained })
 }
 
-// heardAll reports whether the holders of all copies are known. A successor knows them
+// allRepeated reports whether the holders of all copies are known. A successor knows them
 // once the agents of all processes have repeated their replies (Repeated).
-func (rs *replicas) heardAll() bool { return rs.all(func(s *replica) bool { return !s.unheard }) }
+func (rs *replicas) allRepeated() bool { return rs.all(func(s *replica) bool { return !s.repeating }) }
 
 // sure returns the last safe point at which the comparison found every process sound.
 func (rs *replicas) sure() uint64 {

@@ -37,10 +37,10 @@ func Resume(c Config, p Snapshot, now time.Duration) (*Head, []Action) {
 		h.pace.rate.left(p.Cut, h.now)
 	}
 	if p.Complete > 0 {
-		h.backups.complete = h.backups.heardOf(Generation{p.Complete, p.Trusted}, p.Taken)
+		h.backups.complete = h.backups.withoutHolders(Generation{p.Complete, p.Trusted}, p.Taken)
 	}
 	for _, old := range p.Older {
-		h.backups.older = append(h.backups.older, h.backups.heardOf(old.Generation, old.Taken))
+		h.backups.older = append(h.backups.older, h.backups.withoutHolders(old.Generation, old.Taken))
 	}
 	h.sets.resumeFiles(&p)
 	switch {
@@ -63,7 +63,7 @@ func (s *replica) resume(at Place, safe bool) {
 		s.status = starting
 		s.link()
 	case Lives, Ended:
-		s.status, s.safe, s.unheard = live, safe, true
+		s.status, s.safe, s.repeating = live, safe, true
 		s.to(Running)
 		if at.Status == Ended {
 			s.status = finished

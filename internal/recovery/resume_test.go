@@ -19,12 +19,12 @@ func TestResume(t *testing.T) {
 	p.Finished(proc0(0, 1), 1, 0)
 	h, acts := Resume(c, p, 0)
 	require.True(t, h.rest)
-	var told []string
+	var orders []string
 	for _, a := range acts {
 		require.Equal(t, Send, a.Kind)
-		told = append(told, a.To.String()+" "+string(a.Order.Kind))
+		orders = append(orders, a.To.String()+" "+string(a.Order.Kind))
 	}
-	require.Equal(t, []string{"0.1 go", "1.0 go", "0.1 cancel", "1.0 cancel"}, told)
+	require.Equal(t, []string{"0.1 go", "1.0 go", "0.1 cancel", "1.0 cancel"}, orders)
 	require.Equal(t, job.Order{Kind: job.OrderGo, Number: 4, Next: 6, Set: 2, Savers: []job.Process{{Rank: 0, Replica: 1}, {Rank: 1}}}, acts[0].Order)
 }
 

@@ -37,12 +37,12 @@ func (h *Head) failure(alive bool) {
 // Returning reports whether a rollback is under way.
 func (h *Head) Returning() bool { return h.back.phase != none }
 
-// Doubt begins a rollback because of a dispute: a rank has an error, and the comparison
+// Dispute begins a rollback because of a dispute: a rank has an error, and the comparison
 // blames no process. No process dies because of it. All processes roll back to a sound
 // backup, if there is one (Repairable). A rollback under way is redirected if it goes to a
-// backup that is not Before the error. With leaving, Doubt only chooses the backup: the
+// backup that is not Before the error. With leaving, Dispute only chooses the backup: the
 // replicas of the rank are about to die, and their deaths begin the rollback.
-func (h *Head) Doubt(rank int, below uint64, leaving bool, now time.Duration) []Action {
+func (h *Head) Dispute(rank int, below uint64, leaving bool, now time.Duration) []Action {
 	h.begin(now)
 	b := h.backups.sound(below)
 	if b == nil || h.Returning() && (below == 0 || h.backups.Before(below)) {
@@ -51,7 +51,7 @@ func (h *Head) Doubt(rank int, below uint64, leaving bool, now time.Duration) []
 	if h.backups.goTo(b); leaving {
 		return nil
 	}
-	h.back.Since, h.back.Doubt, h.back.number = rank, true, b.number
+	h.back.Since, h.back.Disputed, h.back.number = rank, true, b.number
 	h.fail()
 	return h.advance()
 }
@@ -68,7 +68,7 @@ func (h *Head) fail() {
 		}
 	}
 	if h.back.phase == none {
-		if !h.back.Doubt && h.back.Convicted == nil {
+		if !h.back.Disputed && h.back.Blamed == nil {
 			h.back.Since = h.replicas.Failed()[0]
 		}
 		if h.backups.returns() { // the job needs finished ranks again, because they roll back too
@@ -188,14 +188,14 @@ func (r rollback) String() string { return fmt.Sprintf("%d to %d", r.phase, r.nu
 // Distrust begins a rollback because a process was blamed for a wrong result. The process
 // may have produced other wrong results since the safe point sure. All processes roll back
 // to the newest Trusted backup, even during a rollback to another one.
-func (h *Head) Distrust(convicted job.Endpoint, sure uint64, now time.Duration) []Action {
+func (h *Head) Distrust(blamed job.Endpoint, sure uint64, now time.Duration) []Action {
 	h.begin(now)
 	b := h.backups.trusted(sure)
 	if b == nil {
 		return nil
 	}
 	h.backups.goTo(b)
-	h.back.Reason, h.back.number = Reason{Since: convicted.Process.Rank, Convicted: &convicted}, b.number
+	h.back.Reason, h.back.number = Reason{Since: blamed.Process.Rank, Blamed: &blamed}, b.number
 	h.fail()
 	return h.advance()
 }

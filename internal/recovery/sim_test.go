@@ -56,7 +56,7 @@ func random(seed uint64) *cluster {
 		c.changes = 1 + int(seed%9)
 	}
 	if seed%5 == 1 {
-		c.doubts = 1 + int(seed%4)
+		c.disputes = 1 + int(seed%4)
 	}
 	if c.head.config.Suspect {
 		c.defect = &defect{rank: c.rng.IntN(len(c.want)), since: c.rng.Uint64N(c.steps)}
@@ -169,7 +169,7 @@ func TestRulesAreNeeded(t *testing.T) {
 	}
 	for _, k := range []job.OrderKind{job.OrderAsk, job.OrderCutAt, job.OrderAdmit, job.OrderGo, job.OrderCancel, job.OrderComplete, job.OrderResume} {
 		rules[fmt.Sprintf("the order %q is not repeated", k)] = func(c *cluster) {
-			c.untold = k
+			c.unrepeated = k
 			if k == job.OrderCancel {
 				c.hasty, c.heads = true, 6
 			}

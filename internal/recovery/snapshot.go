@@ -108,9 +108,9 @@ func (p *Snapshot) put(q job.Process, at Place) {
 
 func (at *Place) alive() bool { return at.Status == Lives || at.Status == Ended }
 
-// Born records that a process is placed into a slot. An earlier process in the slot is
+// Placed records that a process is placed into a slot. An earlier process in the slot is
 // dead.
-func (p *Snapshot) Born(q job.Process, incarnation uint32) {
+func (p *Snapshot) Placed(q job.Process, incarnation uint32) {
 	p.Incarnations = max(p.Incarnations, incarnation)
 	if at := p.place(q); incarnation > at.Incarnation {
 		p.put(q, Place{Incarnation: incarnation, Status: Joining, Attempts: at.Attempts + 1})
@@ -130,7 +130,7 @@ func (p *Snapshot) Died(q job.Process, incarnation uint32, itself bool, now time
 		p.put(q, Place{Incarnation: incarnation, Status: Gone, Attempts: at.Attempts, Itself: itself && at.alive()})
 		if next := p.Reliefs[q]; next > 0 { // the joiner now replaces a dead process
 			delete(p.Reliefs, q)
-			p.Born(q, next)
+			p.Placed(q, next)
 		}
 		if at.alive() {
 			p.Failures.failed(now)

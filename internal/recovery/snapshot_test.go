@@ -14,14 +14,14 @@ import (
 func TestSnapshotOfGenerationsThatAreOver(t *testing.T) {
 	p, q := proc0(0, 0), proc0(1, 0)
 	var snapshot Snapshot
-	snapshot.Born(q, 1)
+	snapshot.Placed(q, 1)
 	require.Equal(t, Lives, snapshot.place(q).Status, "the first process lives from the beginning")
 	snapshot.Died(q, 2, false, 0)
 	require.Equal(t, Lives, snapshot.place(q).Status, "an earlier death of another incarnation")
 	snapshot.Died(q, 1, true, 0)
 	require.Equal(t, Place{Incarnation: 1, Status: Gone, Itself: true}, snapshot.place(q))
-	snapshot.Born(q, 3)
-	snapshot.Born(q, 2)
+	snapshot.Placed(q, 3)
+	snapshot.Placed(q, 2)
 	snapshot.Died(q, 1, false, 0)
 	require.Equal(t, Place{Incarnation: 3, Status: Joining, Attempts: 1}, snapshot.place(q))
 

@@ -38,7 +38,7 @@ func (bs *backups) grow() {
 	}
 	sure := bs.replicas.sure()
 	all := append(bs.older, bs.complete)
-	if bs.replicas.heardAll() {
+	if bs.replicas.allRepeated() {
 		all = slices.DeleteFunc(all, func(b *backup) bool { return b.missing() >= 0 })
 	}
 	n := 1
@@ -71,7 +71,7 @@ func (bs *backups) newest(fits func(*backup) bool) *backup {
 		return nil
 	}
 	for b := range bs.each() {
-		if b != bs.attempt && fits(b) && (b.missing() < 0 || !bs.replicas.heardAll()) {
+		if b != bs.attempt && fits(b) && (b.missing() < 0 || !bs.replicas.allRepeated()) {
 			return b
 		}
 	}

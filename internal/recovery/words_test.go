@@ -5,8 +5,8 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// hear passes the next message of q to the head.
-func (q *proc) hear() {
+// deliver passes the next message of q to the head.
+func (q *proc) deliver() {
 	c := q.c
 	w := q.toHead[0]
 	q.toHead = q.toHead[1:]
@@ -16,9 +16,9 @@ func (q *proc) hear() {
 			taken, kept := c.taken(w.Number)
 			switch {
 			case w.Kind == job.ReplyStored && q.member && (w.Generation == c.head.Generation() || kept && w.Generation >= taken):
-				q.told[copyOf{w.Rank, w.Number}] = true
+				q.reported[copyOf{w.Rank, w.Number}] = true
 			case w.Kind == job.ReplyReady && kept && w.Generation > taken: // this includes a reply of an earlier rollback
-				q.told[copyOf{q.p.Rank, w.Number}] = true
+				q.reported[copyOf{q.p.Rank, w.Number}] = true
 			}
 			return c.head.Reply(q.p, q.incarnation, w, c.now)
 		})

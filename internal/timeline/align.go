@@ -127,15 +127,15 @@ func (a *arrows) fastest() map[clockPair]int64 {
 }
 
 // align returns an offset for each clock. A time of the clock plus its offset is a time on
-// the axis of the clock of head. The head reads its own clock when a block arrives; heard
+// the axis of the clock of head. The head reads its own clock when a block arrives; received
 // is, by clock, the least difference between that time and the stamp of the block. Between
 // two clocks the fastest passages in both directions are assumed to take the same time, so
 // that no passage goes back in time. A clock without passages to and from other clocks is
-// placed by heard.
-func align(head string, heard map[string]int64, took map[clockPair]int64) map[string]int64 {
+// placed by received.
+func align(head string, received map[string]int64, took map[clockPair]int64) map[string]int64 {
 	offset := make(map[string]int64)
-	clocks := slices.Sorted(maps.Keys(heard))
-	if _, ok := heard[head]; !ok {
+	clocks := slices.Sorted(maps.Keys(received))
+	if _, ok := received[head]; !ok {
 		clocks = append(clocks, head)
 	}
 	type step struct {
@@ -164,7 +164,7 @@ func align(head string, heard map[string]int64, took map[clockPair]int64) map[st
 		}
 		for _, c := range clocks { // the first clock without an offset is the next root
 			if _, ok := offset[c]; !ok {
-				offset[c] = heard[c]
+				offset[c] = received[c]
 				break
 			}
 		}

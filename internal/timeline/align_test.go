@@ -28,12 +28,12 @@ func TestAlign(t *testing.T) {
 		arrow.add(int32(from), int32(to), hosts[from], &sent)
 		arrow.add(int32(to), int32(from), hosts[to], &got)
 	}
-	heard := map[string]int64{}
+	received := map[string]int64{}
 	for host, o := range offset { // a block takes a while to arrive
-		heard[host] = o + 2*least
+		received[host] = o + 2*least
 	}
-	heard["head"] = 10
-	got := align("head", heard, arrow.fastest())
+	received["head"] = 10
+	got := align("head", received, arrow.fastest())
 	require.Len(t, got, len(offset))
 	require.Zero(t, got["head"])
 	for _, host := range append(hosts, "silent") {

@@ -34,18 +34,18 @@ type File struct {
 	clock   string
 	began   int64 // time 0 of the file, before any process has started
 
-	mu      sync.Mutex
-	closed  bool
-	blocks  []told
-	size    int64            // size of the kept blocks, in bytes
-	dropped uint64           // number of events dropped with their blocks
-	lost    uint64           // number of events that the remaining blocks report as lost
-	heard   map[string]int64 // by clock, see align
-	own     *Recorder        // records the events of the head
+	mu       sync.Mutex
+	closed   bool
+	blocks   []processBlock
+	size     int64            // size of the kept blocks, in bytes
+	dropped  uint64           // number of events dropped with their blocks
+	lost     uint64           // number of events that the remaining blocks report as lost
+	received map[string]int64 // by clock, see align
+	own      *Recorder        // records the events of the head
 }
 
-// told is a block that a process has sent.
-type told struct {
+// processBlock is a block that a process has sent.
+type processBlock struct {
 	of    job.Process
 	bytes []byte
 }
@@ -60,7 +60,7 @@ func New(to *wholefile.File, limit int64, degrees []int) *File {
 		return nil
 	}
 	return &File{to: to, limit: cmp.Or(limit, DefaultLimit), degrees: degrees, clock: clockName(), began: Now(),
-		heard: make(map[string]int64), own: NewRecorder()}
+		received: make(map[string]int64), own: NewRecorder()}
 }
 
 // Add adds a block of a process. The oldest blocks are dropped if there are too
@@ -80,11 +80,11 @@ func (t *File) add(p job.Process, b []byte) {
 	}
 	if clock, stamp, ok := stamped(b); ok {
 		d := Now() - stamp
-		if before, known := t.heard[clock]; !known || d < before {
-			t.heard[clock] = d
+		if before, known := t.received[clock]; !known || d < before {
+			t.received[clock] = d
 		}
 	}
-	t.blocks = append(t.blocks, told{p, b})
+	t.blocks = append(t.blocks, processBlock{p, b})
 	t.size += int64(len(b))
 	n := 0
 	for ; t.size > t.limit/compact; n++ {
@@ -94,7 +94,7 @@ func (t *File) add(p job.Process, b []byte) {
 }
 
 // drop counts a block as dropped.
-func (t *File) drop(b told) {
+func (t *File) drop(b processBlock) {
 	t.size -= int64(len(b.bytes))
 	if d, err := decode(b.bytes); err == nil {
 		t.dropped += uint64(len(d.events)) + d.lost
@@ -195,7 +195,7 @@ func (t *File) writeAll(f *os.File) (int64, error) {
 			}
 		}
 	}
-	offset := align(t.clock, t.heard, a.fastest())
+	offset := align(t.clock, t.received, a.fastest())
 	a.join(offset)
 	if err := t.about(w, len(offset), unreadable); err != nil {
 		return 0, err

@@ -125,9 +125,9 @@ func TestMadeAtFirstUse(t *testing.T) {
 // end that arrives too late.
 func TestEndsUnmade(t *testing.T) {
 	tests := map[string]struct {
-		end  func(*lazy.Link)
-		sent error
-		told error
+		end    func(*lazy.Link)
+		sent   error
+		closed error
 	}{
 		"the peer has died":            {(*lazy.Link).PeerDied, transport.ErrPeerGone, transport.ErrPeerGone},
 		"the link cannot be made":      {func(l *lazy.Link) { l.Failed("no descriptors") }, transport.ErrPeerGone, transport.ErrPeerGone},
@@ -149,7 +149,7 @@ func TestEndsUnmade(t *testing.T) {
 				require.ErrorIs(t, err, test.sent)
 			}
 			require.Len(t, at.closed, 1)
-			require.ErrorIs(t, at.closed[0], test.told)
+			require.ErrorIs(t, at.closed[0], test.closed)
 			x, y := inproc.Pair()
 			var other notes
 			y.Start(&other)
@@ -236,10 +236,10 @@ func TestAttentionWhileItIsMade(t *testing.T) {
 // turning is a link that records its calls.
 type turning struct {
 	transport.Link
-	told bool
+	turns bool
 }
 
-func (l *turning) TakeTurns() { l.told = true }
+func (l *turning) TakeTurns() { l.turns = true }
 
 // The made link is informed whether processes take turns.
 func TestTakeTurns(t *testing.T) {
@@ -248,10 +248,10 @@ func TestTakeTurns(t *testing.T) {
 	l := lazy.New(func() {})
 	l.WhenMade(l.TakeTurns)
 	l.TakeTurns() // has no effect yet
-	require.False(t, made.told)
+	require.False(t, made.turns)
 	l.Made(made)
 	l.Start(&notes{})
-	require.True(t, made.told)
+	require.True(t, made.turns)
 	plain := lazy.New(func() {})
 	other, _ := inproc.Pair()
 	plain.Made(other)

@@ -15,11 +15,11 @@ const (
 
 // acks reports to the replicas of other ranks which messages this process has received.
 type acks struct {
-	job      *job
-	out      *outbox
-	contexts *contexts
-	comparer *comparer
-	telling  int // frames with hashes that links still hold
+	job       *job
+	out       *outbox
+	contexts  *contexts
+	comparer  *comparer
+	sumFrames int // frames with hashes that links still hold
 }
 
 // acknowledge runs when a message has been received completely, even if the program has not
@@ -45,12 +45,12 @@ func (a *acks) acknowledge(s *inStream, number uint64, payload []byte, from, byt
 	}
 	if a.comparer.sum != nil {
 		a.note(s, number, payload, from)
-		if substitute >= 0 { // tellOne sends all hashes for the substitute, then flagServed
-			a.tellOne(s, substitute)
+		if substitute >= 0 { // sendSums sends all hashes for the substitute, then flagServed
+			a.sendSums(s, substitute)
 		}
 		if a.job.draining { // programs of other ranks may have returned, too: no later message would carry the hashes
 			for k := range each(r.live &^ (1 << from)) {
-				a.tellOne(s, k)
+				a.sendSums(s, k)
 			}
 		}
 	}
@@ -110,9 +110,9 @@ func (a *acks) sendAck(ctx *Context, p int, set *numbers) {
 	if set != nil {
 		f.Payload = encodeAck(h, set)
 	}
-	f.Payload = a.tell(ctx, p, h, f.Payload)
-	if tells(h) {
-		a.telling++
+	f.Payload = a.appendSums(ctx, p, h, f.Payload)
+	if carriesSums(h) {
+		a.sumFrames++
 		a.job.processes[p].sent++
 	}
 }
@@ -175,10 +175,10 @@ type received struct {
 	targets      uint64 // replicas to which the report was not sent yet
 }
 
-// tell appends the hashes for process p to the payload of an acknowledgement, and writes
+// appendSums appends the hashes for process p to the payload of an acknowledgement, and writes
 // their number into the header. If p serves this process and has got all of its hashes,
-// tell sets flagServed.
-func (a *acks) tell(ctx *Context, p int, h *transport.Header, payload []byte) []byte {
+// appendSums sets flagServed.
+func (a *acks) appendSums(ctx *Context, p int, h *transport.Header, payload []byte) []byte {
 	pr := &a.job.processes[p]
 	if a.comparer.sum == nil || pr.rank >= len(ctx.in) || ctx.in[pr.rank] == nil {
 		return payload
@@ -188,7 +188,7 @@ func (a *acks) tell(ctx *Context, p int, h *transport.Header, payload []byte) []
 	for _, r := range s.sums {
 		switch d := uint64(1) << pr.replica; {
 		case r.targets&d == 0:
-		case h.Args[3] == maxTold:
+		case h.Args[3] == maxReports:
 			more = true
 		default:
 			h.Args[3]++
@@ -208,11 +208,11 @@ func (a *acks) tell(ctx *Context, p int, h *transport.Header, payload []byte) []
 	return payload
 }
 
-// tells reports whether a frame carries hashes.
-func tells(h *transport.Header) bool { return h.Kind == kindAck && h.Args[3] > 0 }
+// carriesSums reports whether a frame carries hashes.
+func carriesSums(h *transport.Header) bool { return h.Kind == kindAck && h.Args[3] > 0 }
 
-// tellAll sends every live replica all hashes that are still due to it.
-func (a *acks) tellAll() {
+// sendAllSums sends every live replica all hashes that are still due to it.
+func (a *acks) sendAllSums() {
 	for _, ctx := range a.contexts.order {
 		for rank, s := range ctx.in {
 			if s == nil {
@@ -223,17 +223,17 @@ func (a *acks) tellAll() {
 				targets |= r.targets
 			}
 			for d := range each(targets & a.job.ranks[rank].live) {
-				a.tellOne(s, d)
+				a.sendSums(s, d)
 			}
 		}
 	}
 }
 
-// tellOne acknowledges to one replica of the source all messages that have been received,
+// sendSums acknowledges to one replica of the source all messages that have been received,
 // and sends that replica all hashes that are still due to it.
-func (a *acks) tellOne(s *inStream, replica int) {
-	for told := false; !told; {
+func (a *acks) sendSums(s *inStream, replica int) {
+	for sent := false; !sent; {
 		a.ackOne(s, replica)
-		told = !slices.ContainsFunc(s.sums, func(r received) bool { return r.targets>>replica&1 != 0 })
+		sent = !slices.ContainsFunc(s.sums, func(r received) bool { return r.targets>>replica&1 != 0 })
 	}
 }

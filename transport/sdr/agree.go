@@ -313,7 +313,7 @@ func (a *agreement) settleHeld() {
 		if held && !d.settled {
 			d.settled = true
 			a.open = slices.DeleteFunc(a.open, func(o *decision) bool { return o == d })
-			if a.out.news = true; d.key.kind == decidesReceive {
+			if a.out.wake = true; d.key.kind == decidesReceive {
 				a.settled = append(a.settled, d)
 			}
 		}

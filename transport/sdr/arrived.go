@@ -68,7 +68,7 @@ func (o *outgoing) arrived(p int, h *transport.Header) error {
 	switch {
 	case h.Args[0] == answer:
 		pr.confirmations[kind].answered = h.Args[1]
-		o.out.news = true
+		o.out.wake = true
 	case kind == ofHashes:
 		pr.awaitsHashes = h.Args[1]
 	default:

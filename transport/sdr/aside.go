@@ -7,25 +7,25 @@ import "slices"
 // were held back for this operation.
 func (x *matching) operate(ctx *Context, epoch bool) {
 	x.contexts.used = true
-	if !x.history.on || ctx.thread == nil {
+	if !x.history.on || ctx.domain == nil {
 		return
 	}
-	x.history.operate(ctx.thread, epoch)
+	x.history.operate(ctx.domain, epoch)
 	if x.hidden {
-		x.hidden, x.out.news = false, true
+		x.hidden, x.out.wake = false, true
 	}
 	for i := 0; i < len(x.aside); {
 		o := x.aside[i]
-		x.ripen(o)
-		if i < len(x.aside) && x.aside[i] == o { // ripen has not removed the context
+		x.matchDeliverable(o)
+		if i < len(x.aside) && x.aside[i] == o { // matchDeliverable has not removed the context
 			i++
 		}
 	}
 }
 
-// ripen matches the receives from any source of a context with messages that have become
+// matchDeliverable matches the receives from any source of a context with messages that have become
 // deliverable.
-func (x *matching) ripen(ctx *Context) {
+func (x *matching) matchDeliverable(ctx *Context) {
 	for req := range ctx.any.receives() {
 		if m := x.unexpected(req); m != nil {
 			req.place.leave()
@@ -56,10 +56,10 @@ func (x *matching) setAsideFor(req *Request) {
 // replica has yet to begin.
 func (x *matching) setAside(m *arrival) {
 	ctx := m.stream.ctx
-	if m.unripe || ctx.any.first == nil || x.history.ripe(m.past.in(ctx.thread)) {
+	if m.heldBack || ctx.any.first == nil || x.history.deliverable(m.past.in(ctx.domain)) {
 		return
 	}
-	m.unripe = true
+	m.heldBack = true
 	if ctx.aside++; ctx.aside == 1 {
 		x.aside = append(x.aside, ctx)
 	}
@@ -67,10 +67,10 @@ func (x *matching) setAside(m *arrival) {
 
 // readmit records that a message is no longer held back.
 func (x *matching) readmit(m *arrival) {
-	if !m.unripe {
+	if !m.heldBack {
 		return
 	}
-	m.unripe = false
+	m.heldBack = false
 	ctx := m.stream.ctx
 	if ctx.aside--; ctx.aside == 0 {
 		i := slices.Index(x.aside, ctx)

@@ -25,10 +25,10 @@ import (
 // counter for each rank would, but its size depends only on the messages since the epoch
 // began.
 
-// thread is a clock domain, in which operations are counted. Communicators that are used by
+// domain is a clock domain, in which operations are counted. Communicators that are used by
 // the same goroutine share a domain. Dup begins a new one, because the operations of
 // different goroutines interleave differently at every replica.
-type thread struct {
+type domain struct {
 	id      uint64
 	own     clock     // clock of this rank
 	known   knowledge // clocks of the other ranks, in the causal history of this process
@@ -43,8 +43,8 @@ type history struct {
 	rank       int
 	replicated []bool             // per rank: it began with several replicas
 	on         bool               // messages carry their causal history
-	threads    []*thread          // clock domains, in order of creation
-	threadOf   map[uint64]*thread // nil value: closed
+	domains    []*domain          // clock domains, in order of creation
+	domainOf   map[uint64]*domain // nil value: closed
 	ahead      []*past            // histories of messages that the program saw before they were deliverable
 	age        uint64             // number of times that the count of operations has restarted
 	changes    uint64             // number of changes in all clock domains
@@ -56,7 +56,7 @@ type history struct {
 }
 
 func newHistory(j *job) history {
-	h := history{rank: j.rank, on: j.replicated, threadOf: make(map[uint64]*thread), rests: make([]*rest, len(j.processes))}
+	h := history{rank: j.rank, on: j.replicated, domainOf: make(map[uint64]*domain), rests: make([]*rest, len(j.processes))}
 	for i := range j.ranks {
 		h.replicated = append(h.replicated, j.ranks[i].degree > 1)
 	}
@@ -64,10 +64,10 @@ func newHistory(j *job) history {
 }
 
 // enter returns the clock domain with this id for one more context.
-func (h *history) enter(id uint64) *thread {
-	l := h.findThread(id)
+func (h *history) enter(id uint64) *domain {
+	l := h.findDomain(id)
 	if l == nil { // the domain was closed: this happens only in a program that uses a freed communicator
-		l = &thread{id: id, closed: true}
+		l = &domain{id: id, closed: true}
 	}
 	l.users++
 	return l
@@ -75,7 +75,7 @@ func (h *history) enter(id uint64) *thread {
 
 // leave removes a context from its clock domain, and closes the domain after its last
 // context.
-func (h *history) leave(l *thread) {
+func (h *history) leave(l *domain) {
 	if l == nil {
 		return
 	}
@@ -85,43 +85,43 @@ func (h *history) leave(l *thread) {
 	if h.reference != nil {
 		h.reference.Close(l.id)
 	}
-	h.threadOf[l.id] = nil
+	h.domainOf[l.id] = nil
 	h.changes++
-	for i, o := range h.threads {
+	for i, o := range h.domains {
 		if o == l {
-			h.threads = append(h.threads[:i], h.threads[i+1:]...)
+			h.domains = append(h.domains[:i], h.domains[i+1:]...)
 			return
 		}
 	}
 }
 
-// findThread returns the clock domain with this id, and creates it if it is new. It returns
+// findDomain returns the clock domain with this id, and creates it if it is new. It returns
 // nil if the domain was closed.
-func (h *history) findThread(id uint64) *thread {
+func (h *history) findDomain(id uint64) *domain {
 	l, known := h.lookUp(id)
 	if !known {
-		l = &thread{id: id}
-		h.threadOf[id] = l
-		h.threads = append(h.threads, l)
+		l = &domain{id: id}
+		h.domainOf[id] = l
+		h.domains = append(h.domains, l)
 	}
 	return l
 }
 
 // lookUp returns the clock domain with this id, nil if it was closed, and whether it has
 // ever existed. Most programs have only one.
-func (h *history) lookUp(id uint64) (l *thread, known bool) {
-	if len(h.threads) > 0 && h.threads[0].id == id {
-		return h.threads[0], true
+func (h *history) lookUp(id uint64) (l *domain, known bool) {
+	if len(h.domains) > 0 && h.domains[0].id == id {
+		return h.domains[0], true
 	}
-	l, known = h.threadOf[id]
+	l, known = h.domainOf[id]
 	return l, known
 }
 
 // operate counts an operation that the program begins in a clock domain. The operation may
 // begin an epoch.
-func (h *history) operate(l *thread, epoch bool) {
+func (h *history) operate(l *domain, epoch bool) {
 	if len(h.ahead) > 0 {
-		h.mature()
+		h.absorbDeliverable()
 	}
 	if epoch {
 		l.own = clock{epoch: l.own.epoch + 1}
@@ -138,7 +138,7 @@ func (h *history) operate(l *thread, epoch bool) {
 // domain. A message in history.ahead belongs to it only if that message depends on no
 // operation of this rank in the domain except earlier ones. The result leaves out the
 // clocks that the start of the epoch base implies.
-func (h *history) causalPast(of *thread, base uint64) *past {
+func (h *history) causalPast(of *domain, base uint64) *past {
 	if !h.on {
 		return nil
 	}
@@ -180,7 +180,7 @@ func (h *history) causalPast(of *thread, base uint64) *past {
 // mine returns the entry of this rank in a clock domain. Its clock is 0 if base implies it.
 // It is also 0 if the rank has a single replica, because then no other replica can lag
 // behind.
-func (h *history) mine(l *thread, base uint64) entry {
+func (h *history) mine(l *domain, base uint64) entry {
 	e := entry{rank: h.rank}
 	if k := (knowledge{base: base}); h.replicated[h.rank] && k.exceeded(l.own) {
 		e.clock = l.own
@@ -189,7 +189,7 @@ func (h *history) mine(l *thread, base uint64) entry {
 }
 
 // appendKnown encodes the entries of a clock domain. It adds own unless its clock is 0.
-func appendKnown(b []byte, l *thread, base uint64, own entry) []byte {
+func appendKnown(b []byte, l *domain, base uint64, own entry) []byte {
 	k := knowledge{base: base}
 	add := own.clock != clock{}
 	before := -1
@@ -220,17 +220,17 @@ func (h *history) merge(into, p *past) {
 	}
 }
 
-// ripe reports whether a message with this causal history is deliverable: it depends on no
+// deliverable reports whether a message with this causal history is deliverable: it depends on no
 // operation that this replica has yet to begin.
-func (h *history) ripe(p *past) bool {
+func (h *history) deliverable(p *past) bool {
 	if p == nil {
 		return true
 	}
-	ripe := h.begun(p)
+	deliverable := h.begun(p)
 	if h.reference != nil {
-		h.reference.Ripe(p.reference, ripe)
+		h.reference.Deliverable(p.reference, deliverable)
 	}
-	return ripe
+	return deliverable
 }
 
 // begun reports whether this replica has begun all of its rank's operations that a causal
@@ -239,13 +239,13 @@ func (h *history) begun(p *past) bool {
 	if !p.scanned {
 		h.scan(p)
 	}
-	if !h.hasBegun(p.thread, p.needs) {
+	if !h.hasBegun(p.domain, p.needs) {
 		return false
 	}
 	if !p.more || p.rest.begun(h.age) {
 		return true
 	}
-	for id, r := range p.threads() {
+	for id, r := range p.domains() {
 		needs := clock{epoch: r.base}
 		for e, ok := r.next(); ok; e, ok = r.next() {
 			if e.rank == h.rank {
@@ -262,11 +262,11 @@ func (h *history) begun(p *past) bool {
 
 // hasBegun reports whether this replica has reached a clock in a domain. In a closed domain
 // it has reached every clock.
-func (h *history) hasBegun(thread uint64, needs clock) bool {
+func (h *history) hasBegun(domain uint64, needs clock) bool {
 	if needs == (clock{}) {
 		return true
 	}
-	l, known := h.lookUp(thread)
+	l, known := h.lookUp(domain)
 	return known && (l == nil || !l.own.less(needs))
 }
 
@@ -279,12 +279,12 @@ func (h *history) absorb(p *past) {
 	if h.reference != nil {
 		h.reference.Absorb(p.reference)
 	}
-	if l := h.findThread(p.thread); l != nil {
-		news := l.known.raise(p.base)
+	if l := h.findDomain(p.domain); l != nil {
+		changed := l.known.raise(p.base)
 		if p.hasOwn() && p.own.rank != h.rank {
-			news = l.known.learn(p.own) || news
+			changed = l.known.learn(p.own) || changed
 		}
-		if news {
+		if changed {
 			h.changed(l)
 		}
 	}
@@ -292,23 +292,23 @@ func (h *history) absorb(p *past) {
 		return
 	}
 	known, first := p.rest.absorbed(h.age), true
-	for id, r := range p.threads() {
+	for id, r := range p.domains() {
 		if known && !first {
 			return
 		}
 		first = false
-		l := h.findThread(id)
+		l := h.findDomain(id)
 		if l == nil {
 			continue
 		}
-		news := l.known.raise(r.base)
+		changed := l.known.raise(r.base)
 		i := 0
 		for e, ok := r.next(); ok; e, ok = r.next() {
 			if e.rank != h.rank {
-				news = l.known.join(&i, e) || news
+				changed = l.known.join(&i, e) || changed
 			}
 		}
-		if news {
+		if changed {
 			h.changed(l)
 		}
 	}
@@ -324,7 +324,7 @@ func (h *history) read(p, rank int, base, word uint64, list []byte) *past {
 		of = h.roomForPast()
 		h.incoming = of
 	}
-	of.thread, of.reference = 0, 0
+	of.domain, of.reference = 0, 0
 	if h.reference != nil && len(list) >= 8 {
 		cut := len(list) - 8
 		list, of.reference = list[:cut], binary.LittleEndian.Uint64(list[cut:])
@@ -341,19 +341,19 @@ func (h *history) read(p, rank int, base, word uint64, list []byte) *past {
 // learn adds the history of a message that the program sees to that of this process, or to
 // ahead if the message is not deliverable yet.
 func (h *history) learn(of *past) {
-	if h.ripe(of) {
+	if h.deliverable(of) {
 		h.absorb(of)
 		return
 	}
 	h.ahead = append(h.ahead, h.take(of))
 }
 
-// mature absorbs the histories in ahead that have become deliverable. It must be called
+// absorbDeliverable absorbs the histories in ahead that have become deliverable. It must be called
 // before an operation is counted: a message may depend on that operation, but the operation
 // does not depend on the message.
-func (h *history) mature() {
+func (h *history) absorbDeliverable() {
 	h.ahead = slices.DeleteFunc(h.ahead, func(of *past) bool {
-		if !h.ripe(of) {
+		if !h.deliverable(of) {
 			return false
 		}
 		h.absorb(of)
@@ -366,7 +366,7 @@ func (h *history) mature() {
 // into may be nil.
 func (h *history) joined(into, of *past) *past {
 	if into == nil {
-		into = h.newPast(of.thread, of.base)
+		into = h.newPast(of.domain, of.base)
 	}
 	h.merge(into, of)
 	return into
@@ -375,18 +375,18 @@ func (h *history) joined(into, of *past) *past {
 // reset restarts the count of operations, because every replica has begun all operations
 // before the cut.
 func (h *history) reset() {
-	h.threads = slices.DeleteFunc(h.threads, func(l *thread) bool {
+	h.domains = slices.DeleteFunc(h.domains, func(l *domain) bool {
 		l.own, l.known = clock{}, knowledge{}
 		return l.users == 0
 	})
-	clear(h.threadOf)
+	clear(h.domainOf)
 	h.age++
 	h.changes++
 	h.ahead = nil
 	if h.reference != nil {
 		h.reference.Reset()
 	}
-	for _, l := range h.threads {
-		h.threadOf[l.id] = l
+	for _, l := range h.domains {
+		h.domainOf[l.id] = l
 	}
 }

@@ -221,7 +221,7 @@ func (x *matching) CatchUp(ctx *Context) {
 	if n := x.agreed.answered[ctx.id]; n > 0 && ctx.questions >= n {
 		delete(x.agreed.answered, ctx.id)
 		x.rematch(ctx)
-		x.ripen(ctx)
+		x.matchDeliverable(ctx)
 	}
 }
 
@@ -281,9 +281,9 @@ func (x *matching) lostSibling() {
 				x.postRecv(req)
 			}
 			x.rematch(ctx)
-			x.ripen(ctx)
+			x.matchDeliverable(ctx)
 		}
-		x.out.news = true // questions wait for an answer
+		x.out.wake = true // questions wait for an answer
 	}
 	a.settleHeld()
 	x.carrySettled()

@@ -28,14 +28,14 @@ func (c *Core) BeginCollective(ctx *Context, s *Script) {
 	s.ctx, s.Failed = ctx, false
 	c.history.drop(s.past)
 	s.past, s.epoch = nil, 0
-	if ctx.thread == nil {
+	if ctx.domain == nil {
 		return
 	}
-	s.epoch = ctx.thread.own.epoch
+	s.epoch = ctx.domain.own.epoch
 	if s.Sync == SyncAll {
-		s.past = c.history.causalPast(ctx.thread, s.epoch)
+		s.past = c.history.causalPast(ctx.domain, s.epoch)
 	} else {
-		s.past = c.history.causalPast(ctx.thread, 0)
+		s.past = c.history.causalPast(ctx.domain, 0)
 	}
 }
 
@@ -48,8 +48,8 @@ func (c *Core) EndCollective(s *Script) {
 	case s.Failed && s.Sync == SyncAll: // its history claims that all ranks have begun, but its end does not ensure that
 		c.history.drop(s.past)
 		s.past = nil
-	case s.Sync == SyncHere && !s.Failed && c.history.on && s.ctx.thread != nil:
-		s.past = c.history.joined(s.past, &past{thread: s.ctx.thread.id, base: s.epoch})
+	case s.Sync == SyncHere && !s.Failed && c.history.on && s.ctx.domain != nil:
+		s.past = c.history.joined(s.past, &past{domain: s.ctx.domain.id, base: s.epoch})
 	}
 	r.past, r.age, s.past = s.past, c.history.age, nil
 	c.out.complete(r, Status{}, nil)

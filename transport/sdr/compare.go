@@ -26,7 +26,7 @@ import (
 // message, or has announced that it reports nothing more to this process because this
 // process now serves it (flagServed). The announcement uses the same link and follows all
 // reports. Before the end of a cut, a receiver reports every message from before the cut,
-// see Engine.SumsHeard. After the cut it reports the messages from beyond it again, because
+// see Engine.SumsReceived. After the cut it reports the messages from beyond it again, because
 // some of them may have been discarded at the cut, and replicas may have joined.
 
 // Difference is a message that the replicas of its sender have sent with different
@@ -91,19 +91,19 @@ func (d *Difference) Minority() []Sent {
 }
 
 const (
-	// toldBytes is the size of one report in an acknowledgement: number, hash, and the
+	// reportBytes is the size of one report in an acknowledgement: number, hash, and the
 	// replica that sent the frame.
-	toldBytes = 24
-	maxTold   = 4096 // hashes in one acknowledgement
+	reportBytes = 24
+	maxReports  = 4096 // hashes in one acknowledgement
 )
 
 // comparison compares the messages of one stream with the messages that the replicas of its
 // destination have received.
 type comparison struct {
-	own    map[uint64]*posted // by number of the message
-	early  map[uint64][]told  // reports on messages that are not posted yet, by number
-	silent uint64             // replicas of the destination that report nothing more before the next cut
-	later  uint64             // the same after a cut that they have passed and this process has yet to pass
+	own    map[uint64]*posted  // by number of the message
+	early  map[uint64][]report // reports on messages that are not posted yet, by number
+	silent uint64              // replicas of the destination that report nothing more before the next cut
+	later  uint64              // the same after a cut that they have passed and this process has yet to pass
 }
 
 // comparer compares the messages that the replicas of this rank send.
@@ -125,8 +125,8 @@ type posted struct {
 	differs bool
 }
 
-// told is a report from a replica of the destination.
-type told struct {
+// report is a report from a replica of the destination.
+type report struct {
 	replica int
 	cut     uint64 // the last cut that the replica had passed
 	Sent
@@ -140,39 +140,39 @@ func (s *inStream) forgetTarget(replica int) {
 	}
 }
 
-// TellSums sends the hashes of all received messages that are not reported yet to the other
+// SendSums sends the hashes of all received messages that are not reported yet to the other
 // replicas of their senders. It is needed when all ranks wait because of a wrong message:
 // then no acknowledgement becomes due that could carry the hashes.
-func (e *Engine) TellSums() {
+func (e *Engine) SendSums() {
 	e.mu.Lock()
-	e.core.acks.tellAll()
+	e.core.acks.sendAllSums()
 	e.flushAndUnlock()
 }
 
-// TellSumsNow is like TellSums, but returns only when the links have taken over the
+// SendSumsNow is like SendSums, but returns only when the links have taken over the
 // reports. The reports then arrive even if this process is killed.
-func (e *Engine) TellSumsNow(ctx context.Context) error {
-	e.TellSums()
+func (e *Engine) SendSumsNow(ctx context.Context) error {
+	e.SendSums()
 	return e.waitUntil(ctx, func() bool {
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		return e.core.acks.telling == 0 || e.aborted
+		return e.core.acks.sumFrames == 0 || e.aborted
 	})
 }
 
-// SumsHeard is TellSums, and then waits for two things. All live processes have received
+// SumsReceived is SendSums, and then waits for two things. All live processes have received
 // the reports. The receivers whose programs have returned have reported all messages that
 // this process has sent. By then the processes have found every difference in messages that
 // they have posted. The error is that of ctx, or of the engine. If messages are not
-// compared, SumsHeard returns at once.
-func (e *Engine) SumsHeard(ctx context.Context) error {
+// compared, SumsReceived returns at once.
+func (e *Engine) SumsReceived(ctx context.Context) error {
 	e.mu.Lock()
 	compares := e.core.comparer.sum != nil
 	e.mu.Unlock()
 	if !compares {
 		return nil
 	}
-	e.TellSums()
+	e.SendSums()
 	err := e.waitUntil(ctx, func() bool {
 		e.mu.Lock()
 		defer e.flushAndUnlock()
@@ -184,29 +184,29 @@ func (e *Engine) SumsHeard(ctx context.Context) error {
 	return e.failure()
 }
 
-// heard compares the hashes that process p reports with those of this process's own
+// receiveSums compares the hashes that process p reports with those of this process's own
 // messages. It returns the rest of the payload.
-func (c *comparer) heard(p int, h *transport.Header, s *outStream, payload []byte) ([]byte, error) {
-	if h.Args[3] > uint64(len(payload)/toldBytes) {
+func (c *comparer) receiveSums(p int, h *transport.Header, s *outStream, payload []byte) ([]byte, error) {
+	if h.Args[3] > uint64(len(payload)/reportBytes) {
 		return nil, violation(&c.job.processes[p], h, "hashes that are missing")
 	}
-	at := len(payload) - toldBytes*int(h.Args[3])
+	at := len(payload) - reportBytes*int(h.Args[3])
 	if c.sum == nil || h.Args[5] < c.out.passed { // the message was compared before the cut, or is reported again
 		return payload[:at], nil
 	}
 	own := &c.job.ranks[c.job.rank]
 	replica := c.job.processes[p].replica
-	for b := payload[at:]; len(b) > 0; b = b[toldBytes:] {
+	for b := payload[at:]; len(b) > 0; b = b[reportBytes:] {
 		number, hash, from := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:]), binary.LittleEndian.Uint64(b[16:])
 		if from >= uint64(own.degree) {
 			return nil, violation(&c.job.processes[p], h, "hash of a frame of no replica")
 		}
-		t := told{replica, h.Args[5], Sent{Replica: int(from), Hash: hash}}
+		t := report{replica, h.Args[5], Sent{Replica: int(from), Hash: hash}}
 		if m := s.compared.own[number]; m != nil && t.cut == c.out.passed {
 			c.compare(s, m, t)
 		} else if s.ctx.exact || number >= s.next || t.cut > c.out.passed {
 			if s.compared.early == nil {
-				s.compared.early = make(map[uint64][]told)
+				s.compared.early = make(map[uint64][]report)
 			}
 			s.compared.early[number] = append(s.compared.early[number], t)
 		}
@@ -279,7 +279,7 @@ func (c *comparer) neverSent(s *outStream) {
 	}
 	for _, n := range slices.Sorted(maps.Keys(s.compared.early)) {
 		all := s.compared.early[n]
-		if n < s.next || slices.ContainsFunc(all, func(t told) bool { return t.cut != c.out.passed }) {
+		if n < s.next || slices.ContainsFunc(all, func(t report) bool { return t.cut != c.out.passed }) {
 			continue
 		}
 		delete(s.compared.early, n)
@@ -290,7 +290,7 @@ func (c *comparer) neverSent(s *outStream) {
 
 // compare compares a message with the reports of receivers. Between two cuts each slot has
 // one incarnation, so the slot identifies the process that sent a frame.
-func (c *comparer) compare(s *outStream, m *posted, all ...told) {
+func (c *comparer) compare(s *outStream, m *posted, all ...report) {
 	for _, t := range all {
 		m.want &^= 1 << t.replica
 		t.Incarnation = c.job.processes[c.job.ranks[c.job.rank].first+t.Sent.Replica].incarnation
@@ -344,7 +344,7 @@ func (c *comparer) compareBehind(s *outStream, cut uint64) {
 	c.awaitFewer(s, 0)
 	of := &s.compared
 	for n, all := range of.early {
-		if all = slices.DeleteFunc(all, func(t told) bool { return t.cut < cut }); len(all) > 0 {
+		if all = slices.DeleteFunc(all, func(t report) bool { return t.cut < cut }); len(all) > 0 {
 			of.early[n] = all
 		} else {
 			delete(of.early, n)

@@ -20,7 +20,7 @@ func comparing(t *testing.T, limits Limits, degrees ...int) *net {
 
 // report makes a process report all hashes that it has yet to report, and delivers them.
 func (n *net) report(p int) {
-	n.cores[p].acks.tellAll()
+	n.cores[p].acks.sendAllSums()
 	n.carry(p)
 	n.deliverAll()
 }
@@ -113,7 +113,7 @@ func TestReceiverLearnsOfTheDeathLater(t *testing.T) {
 	n := comparing(t, Limits{}, 2, 2)
 	sender, survivor, receiver := n.p(0, 0), n.p(0, 1), n.p(1, 0)
 	n.send(sender, "wrong", 1, 0)
-	n.hear(survivor, sender, n.cores[survivor])
+	n.reportDeath(survivor, sender, n.cores[survivor])
 	for _, text := range []string{"right", "second"} {
 		n.send(survivor, text, 1, 0)
 	}
@@ -125,7 +125,7 @@ func TestReceiverLearnsOfTheDeathLater(t *testing.T) {
 	require.EqualValues(t, 0, n.cores[survivor].comparer.differences[0].Number)
 	nothingKept(t, n.cores[survivor])
 	n.send(survivor, "third", 1, 0)
-	n.hear(receiver, sender, n.cores[receiver])
+	n.reportDeath(receiver, sender, n.cores[receiver])
 	n.deliverAll()
 	require.Empty(t, n.ctxs[survivor].out[1].compared.own, "1.0 has announced that 0.1 serves it")
 	n.report(receiver)
@@ -168,8 +168,8 @@ func TestCopyOfABrokenPayloadIsComparedAsThatOfItsSender(t *testing.T) {
 	n.deliver(p, second)
 	f := n.wire[[2]int{second, p}][0]
 	require.NotNil(t, n.cores[p].incoming.Begin(second, &f.header))
-	n.hear(first, second, n.cores[first])
-	n.hear(third, second, n.cores[third])
+	n.reportDeath(first, second, n.cores[first])
+	n.reportDeath(third, second, n.cores[third])
 	n.deliver(third, p)
 	n.cores[p].incoming.Torn(second, &f.header)
 	delete(n.wire, [2]int{second, p})
@@ -193,7 +193,7 @@ func TestCopyOfTheDeadIsComparedByTheLastReplica(t *testing.T) {
 	n.deliver(second, p)
 	n.deliver(p, second)
 	require.NotNil(t, n.cores[p].incoming.Begin(second, &n.wire[[2]int{second, p}][0].header))
-	n.hear(third, second, n.cores[third])
+	n.reportDeath(third, second, n.cores[third])
 	n.deliver(third, p)
 	n.die(third)
 	n.die(second) // in the middle of the payload
@@ -360,7 +360,7 @@ func TestManyHashes(t *testing.T) {
 	n.restore(newcomer, 3, Limits{}, []int{2, 2}, n.position(sender)).comparer.sum = xxh3.Hash
 	joined := []Joiner{{0, 1, 3}}
 	n.end(joined, sender, other, newcomer)
-	const many = 2*maxTold + 10
+	const many = 2*maxReports + 10
 	for range many {
 		n.send(sender, "wrong", 1, 0)
 	}
@@ -401,7 +401,7 @@ func TestLastReplicaDiesInsideAPayload(t *testing.T) {
 	n.deliver(n.p(0, 1), p)
 	n.deliver(p, n.p(0, 1))
 	require.NotNil(t, n.cores[p].incoming.Begin(n.p(0, 1), &n.wire[[2]int{n.p(0, 1), p}][0].header))
-	n.hear(n.p(0, 0), n.p(0, 1), n.cores[n.p(0, 0)])
+	n.reportDeath(n.p(0, 0), n.p(0, 1), n.cores[n.p(0, 0)])
 	n.deliver(n.p(0, 0), p)
 	n.die(n.p(0, 0))
 	n.die(n.p(0, 1))

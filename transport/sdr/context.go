@@ -16,7 +16,7 @@ type Context struct {
 	freed  bool   // nor does another run of the program
 	out    []*outStream
 	in     []*inStream
-	thread *thread
+	domain *domain
 	any    line // receives from any source, in posting order
 	bound  int  // number of receives from any source that were bound to an offer and are not complete
 	plans  int  // number of scripts under way, which will post more messages

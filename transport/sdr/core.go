@@ -109,7 +109,7 @@ func (c *Core) closeOver() {
 func (c *Core) Drain() {
 	c.endJournal()
 	c.job.draining = true
-	c.acks.tellAll()
+	c.acks.sendAllSums()
 	for _, ctx := range c.contexts.order {
 		for _, s := range ctx.out {
 			if s != nil {
@@ -161,9 +161,9 @@ func (c *Core) SendDeterministic() error {
 
 // Join returns the context with this id. The program has just agreed on the id with the
 // other members of the communicator; frames for the context may have arrived before. Exact
-// contexts are those of collectives. thread is the id of the clock domain. members are the
+// contexts are those of collectives. domain is the id of the clock domain. members are the
 // ranks of the communicator; nil means all.
-func (c *Core) Join(id, thread uint64, exact bool, members []int) (*Context, error) {
+func (c *Core) Join(id, domain uint64, exact bool, members []int) (*Context, error) {
 	ctx := c.contexts.get(id, exact)
 	if ctx == nil || ctx.joined {
 		return nil, errContextUsed
@@ -178,8 +178,8 @@ func (c *Core) Join(id, thread uint64, exact bool, members []int) (*Context, err
 			ctx.member[m] = true
 		}
 	}
-	if ctx.thread == nil { // else an earlier run of the program has joined it
-		ctx.thread = c.history.enter(thread)
+	if ctx.domain == nil { // else an earlier run of the program has joined it
+		ctx.domain = c.history.enter(domain)
 	}
 	return ctx, nil
 }
@@ -239,7 +239,7 @@ func (c *Core) close(ctx *Context) {
 		}
 	}
 	c.contexts.byID[ctx.id] = nil
-	c.history.leave(ctx.thread)
+	c.history.leave(ctx.domain)
 	for i, o := range c.contexts.order {
 		if o == ctx {
 			c.contexts.order = append(c.contexts.order[:i], c.contexts.order[i+1:]...)

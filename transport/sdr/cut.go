@@ -138,7 +138,7 @@ func (k *cuts) BeginCut(number uint64) error {
 		return err
 	}
 	k.newest = number
-	k.acks.tellAll()
+	k.acks.sendAllSums()
 	k.now = &cut{number: number, marked: make([]bool, len(k.job.ranks)), fresh: true}
 	k.requests.pulling = true
 	for _, ctx := range k.contexts.order {

@@ -40,7 +40,7 @@ func (c *Core) takeNext(p int, h *transport.Header, payload []byte) *Request {
 		c.acks.acknowledge(s, n, payload, pr.replica, size+frameCost, false)
 	}
 	if of != nil {
-		c.matching.keepPast(req, of.in(ctx.thread))
+		c.matching.keepPast(req, of.in(ctx.domain))
 	}
 	copy(req.buf, payload)
 	s.taken = max(s.taken, n+1)
@@ -91,7 +91,7 @@ func (c *Core) end(p int, h *transport.Header, payload []byte) error {
 		c.finishing.asked(p, h)
 		return nil
 	case kindFinished:
-		c.finishing.heardEnd(p, h)
+		c.finishing.receiveEnd(p, h)
 		return nil
 	case kindDecision, kindHolds:
 		return c.matching.handleDecision(p, h, payload)

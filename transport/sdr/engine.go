@@ -189,7 +189,7 @@ type outFrame struct {
 	engine  *Engine
 	message *Message
 	to      int
-	tells   bool // the frame carries hashes of received messages
+	sums    bool // the frame carries hashes of received messages
 }
 
 // Sent implements transport.Owner.
@@ -205,9 +205,9 @@ func (f *outFrame) Sent(_ *transport.Frame, err error) {
 			e.cfg.Poller.Wake()
 		}
 	}
-	if f.tells {
+	if f.sums {
 		e.mu.Lock()
-		e.core.acks.telling--
+		e.core.acks.sumFrames--
 		e.mu.Unlock()
 		e.cfg.Poller.Wake()
 	}
@@ -219,11 +219,11 @@ func (f *outFrame) Sent(_ *transport.Frame, err error) {
 // releases the lock.
 func (e *Engine) flushAndUnlock() { e.flush(e.settle()) }
 
-// flush carries out the actions of the core and releases the lock. news means that
+// flush carries out the actions of the core and releases the lock. wake means that
 // goroutines may wait for an earlier result of settle. Only one goroutine at a time carries
 // out actions, without holding the lock. So the frames of a link keep their order, and a
 // link may make callbacks.
-func (e *Engine) flush(news bool) {
+func (e *Engine) flush(wake bool) {
 	for len(e.core.out.actions) > 0 && !e.flushing {
 		acts := e.core.out.Actions()
 		if e.aborted {
@@ -237,7 +237,7 @@ func (e *Engine) flush(news bool) {
 		}
 		e.flushing = true
 		e.mu.Unlock()
-		if news {
+		if wake {
 			e.cfg.Poller.Wake()
 		}
 		for i := range acts {
@@ -251,14 +251,14 @@ func (e *Engine) flush(news bool) {
 		clear(acts)
 		e.mu.Lock()
 		e.flushing = false
-		news = e.settle() || e.over() // Released waits for the end of flushing
+		wake = e.settle() || e.over() // Released waits for the end of flushing
 	}
-	if c := e.core; c.out.news || c.job.draining && c.outgoing.Drained() || c.requests.pulling && c.cuts.now.fresh {
-		news, c.out.news = true, false
+	if c := e.core; c.out.wake || c.job.draining && c.outgoing.Drained() || c.requests.pulling && c.cuts.now.fresh {
+		wake, c.out.wake = true, false
 	}
 	if e.core.out.ends != e.ends.Load() {
 		e.ends.Store(e.core.out.ends)
-		news = true
+		wake = true
 	}
 	deviation := e.core.deviation
 	if deviation != nil && !e.deviates {
@@ -277,7 +277,7 @@ func (e *Engine) flush(news bool) {
 	if deviation != nil && e.cfg.Deviates != nil {
 		e.cfg.Deviates(deviation)
 	}
-	if news {
+	if wake {
 		e.cfg.Poller.Wake()
 	}
 }
@@ -348,7 +348,7 @@ func (e *Engine) transmit(a *Action) {
 	f.frame.Header, f.engine, f.message, f.to = a.Header, e, a.Message, a.To
 	f.frame.Owner, f.frame.Mid = f, a.Mid
 	f.frame.Payload = nil
-	f.tells = tells(&a.Header)
+	f.sums = carriesSums(&a.Header)
 	pieces := f.pieces[:0]
 	if len(a.Payload) > 0 {
 		pieces = append(pieces, a.Payload)

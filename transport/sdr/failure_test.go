@@ -13,8 +13,8 @@ func TestOnlyTheDeadAreRefused(t *testing.T) {
 	n := newNet(t, Limits{}, 2, 2, 2)
 	// Rank 1 knows of two deaths, rank 0 of none: a message of 0.1 still
 	// counts.
-	n.hear(n.p(1, 1), n.p(2, 0), n.cores[n.p(1, 1)])
-	n.hear(n.p(1, 1), n.p(1, 0), n.cores[n.p(1, 1)])
+	n.reportDeath(n.p(1, 1), n.p(2, 0), n.cores[n.p(1, 1)])
+	n.reportDeath(n.p(1, 1), n.p(1, 0), n.cores[n.p(1, 1)])
 	r := n.recv(n.p(1, 1), 0, 0)
 	n.send(n.p(0, 1), "m", 1, 0)
 	n.deliver(n.p(0, 1), n.p(1, 1))
@@ -218,7 +218,7 @@ func TestEagerCopyOfOffered(t *testing.T) {
 			copy(place, "mes")
 			for q, c := range n.cores { // all but p learn of the death
 				if q != p && q != n.p(0, 1) {
-					n.hear(q, n.p(0, 1), c)
+					n.reportDeath(q, n.p(0, 1), c)
 				}
 			}
 			n.deliver(n.p(0, 0), p) // the copy

@@ -299,8 +299,8 @@ func (f *finishing) reply(a ask) (number uint64, known bool) {
 	return 0, false
 }
 
-// heardEnd handles the answer to a question.
-func (f *finishing) heardEnd(p int, h *transport.Header) {
+// receiveEnd handles the answer to a question.
+func (f *finishing) receiveEnd(p int, h *transport.Header) {
 	ctx := f.contexts.byID[h.Args[0]]
 	if ctx == nil {
 		return
@@ -323,7 +323,7 @@ func (f *finishing) heardEnd(p int, h *transport.Header) {
 		}
 	}
 	f.out.ends++
-	f.out.news = true
+	f.out.wake = true
 }
 
 // GiveUp completes a request with err, the error that Hopeless returned for it. Messages

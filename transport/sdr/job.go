@@ -72,7 +72,7 @@ type rankState struct {
 	unfinished int    // messages to it that are kept
 	waiting    int    // number of small ones among them whose request waits for acknowledgements
 	impatient  uint64 // replicas that wait for acknowledgements
-	told       bool   // some replica may have been notified that this process waits for its acknowledgements
+	notified   bool   // some replica may have been notified that this process waits for its acknowledgements
 	through    bool   // it has finished, and all processes have received its messages even if it has lost its last replica
 }
 

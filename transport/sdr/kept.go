@@ -100,7 +100,7 @@ func (o *outgoing) acknowledged(p int, h *transport.Header, payload []byte) erro
 		return nil
 	}
 	s := o.contexts.outStream(ctx, pr.rank)
-	payload, err := o.comparer.heard(p, h, s, payload)
+	payload, err := o.comparer.receiveSums(p, h, s, payload)
 	if err != nil {
 		return err
 	}
@@ -183,10 +183,10 @@ func (o *outgoing) updateWant(rank int) {
 		return
 	}
 	want := r.waiting > 0 || o.job.draining && r.unfinished > 0
-	if !want && !r.told {
+	if !want && !r.notified {
 		return
 	}
-	r.told = want
+	r.notified = want
 	for d := range each(r.live) {
 		pr := &o.job.processes[r.first+d]
 		if pr.wanted == want || want && o.job.serves(rank, d, false) && o.job.serves(rank, d, true) {

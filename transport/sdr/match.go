@@ -71,12 +71,12 @@ func (x *matching) postRecv(req *Request) {
 
 // match binds a message that no receive had matched to req.
 func (x *matching) match(m *arrival, req *Request) {
-	ctx, ahead := req.ctx, m.unripe && req.source != Any
+	ctx, ahead := req.ctx, m.heldBack && req.source != Any
 	m.place.leave()
 	x.choose(req, m.stream, m.number)
 	x.bind(m, req)
 	if ahead { // a receive from any source may have waited for this message to be matched
-		x.ripen(ctx)
+		x.matchDeliverable(ctx)
 	}
 }
 
@@ -119,7 +119,7 @@ func (x *matching) takePosted(s *inStream, number uint64, tag int, of *past) *Re
 		if s.passed(p.receive) {
 			continue
 		}
-		if x.history.ripe(of.in(s.ctx.thread)) {
+		if x.history.deliverable(of.in(s.ctx.domain)) {
 			at = p
 		}
 		break
@@ -156,7 +156,7 @@ func (x *matching) bind(m *arrival, req *Request) {
 
 // fill completes a receive with a whole message from the given replica.
 func (x *matching) fill(req *Request, s *inStream, replica int, number uint64, tag int, payload []byte, of *past) {
-	x.keepPast(req, of.in(s.ctx.thread))
+	x.keepPast(req, of.in(s.ctx.domain))
 	if x.journal.on {
 		x.journal.receives(s, number, tag, payload)
 	}
@@ -208,7 +208,7 @@ func (x *matching) Probe(ctx *Context, src, tag int) (Status, bool) {
 	}
 	s := m.stream
 	s.shown = max(s.shown, m.number+1)
-	x.history.absorb(m.past.in(ctx.thread))
+	x.history.absorb(m.past.in(ctx.domain))
 	return Status{Source: s.rank, Tag: m.tag, Size: m.size}, true
 }
 
@@ -276,7 +276,7 @@ func (x *matching) first(s *inStream, req *Request) *arrival {
 	if (req.source != Any || req.probe) && x.claimed(m, req) {
 		return nil
 	}
-	if (req.source == Any || req.probe) && !x.history.ripe(m.past.in(s.ctx.thread)) {
+	if (req.source == Any || req.probe) && !x.history.deliverable(m.past.in(s.ctx.domain)) {
 		x.hidden = x.hidden || req.probe
 		return nil // req must not match a later message either
 	}
@@ -331,7 +331,7 @@ func (x *matching) release(m *arrival) {
 // enqueue appends an unmatched message to those of its stream.
 func (x *matching) enqueue(m *arrival) {
 	m.stream.unexpected.push(&m.place)
-	x.out.news = true
+	x.out.wake = true
 	x.setAside(m)
 }
 

@@ -120,12 +120,12 @@ func (n *net) die(p int) {
 	}
 	for q, c := range n.cores {
 		if q != p {
-			n.hear(q, p, c)
+			n.reportDeath(q, p, c)
 		}
 	}
 }
 
-func (n *net) hear(q, p int, c *Core) {
+func (n *net) reportDeath(q, p int, c *Core) {
 	for _, f := range n.wire[[2]int{q, p}] {
 		if f.message != nil {
 			c.outgoing.Sent(f.message, p, transport.ErrPeerGone)

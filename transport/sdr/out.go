@@ -36,7 +36,7 @@ type outbox struct {
 	actions     []Action
 	spare       []Action // for reuse
 	completed   []*Request
-	news        bool   // a waiter has to check messages, decisions or confirmations again
+	wake        bool   // a waiter has to check messages, decisions or confirmations again
 	ends        uint64 // number of deaths, and of reports that ranks have finished
 	// now, if set, hands a frame to its link at once, and reports whether the link has
 	// accepted it. If not, the frame becomes an action. now is called only if there are no

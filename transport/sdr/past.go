@@ -18,15 +18,15 @@ import (
 //
 // A nil past belongs to a message that depends on nothing.
 type past struct {
-	thread    uint64 // id of the domain; not sent, since the receiver knows the domain of the context
+	domain    uint64 // id of the domain; not sent, since the receiver knows the domain of the context
 	base      uint64
-	own       entry // clock in thread of the rank that sends the past, if it fits the header; otherwise its clock is 0
+	own       entry // clock in domain of the rank that sends the past, if it fits the header; otherwise its clock is 0
 	list      []byte
 	reference uint64 // see Reference
 
 	scanned bool  // the fields below are valid
 	more    bool  // the list has other domains
-	needs   clock // last operation of this rank in thread that the past contains
+	needs   clock // last operation of this rank in domain that the past contains
 	rest    *rest // the other domains; nil: they are few
 	// If this process made the past of its whole causal history: value of history.changes
 	// then. Otherwise 0.
@@ -34,17 +34,17 @@ type past struct {
 }
 
 // in returns p as the causal history of a message in a context of domain l.
-func (p *past) in(l *thread) *past {
+func (p *past) in(l *domain) *past {
 	if p != nil && l != nil {
-		p.thread = l.id
+		p.domain = l.id
 	}
 	return p
 }
 
 // newPast returns an empty past with this domain and base.
-func (h *history) newPast(thread, base uint64) *past {
+func (h *history) newPast(domain, base uint64) *past {
 	p := h.roomForPast()
-	p.thread, p.base, p.own, p.reference, p.scanned = thread, base, entry{}, 0, false
+	p.domain, p.base, p.own, p.reference, p.scanned = domain, base, entry{}, 0, false
 	p.rest, p.made = nil, 0
 	return p
 }
@@ -76,7 +76,7 @@ func (p *past) clone(h *history) *past {
 	q := h.roomForPast()
 	q.list = append(q.list, p.list...)
 	// It is faster here to copy the fields one by one than to copy the struct.
-	q.thread, q.base, q.reference = p.thread, p.base, p.reference
+	q.domain, q.base, q.reference = p.domain, p.base, p.reference
 	q.own.rank, q.own.epoch, q.own.count = p.own.rank, p.own.epoch, p.own.count
 	q.scanned, q.more = p.scanned, p.more
 	q.needs.epoch, q.needs.count = p.needs.epoch, p.needs.count
@@ -103,7 +103,7 @@ func (h *history) take(p *past) *past {
 }
 
 const (
-	threadBytes = 1 + 8     // zero byte and id
+	domainBytes = 1 + 8     // zero byte and id
 	maxClock    = 1 << 60   // no clock in a real job gets there
 	farEpoch    = uint64(3) // smallest distance from the base that does not fit into the count
 
@@ -144,8 +144,8 @@ func appendEntry(b []byte, base uint64, before int, e entry) []byte {
 	return b
 }
 
-// appendThread begins another clock domain in a list.
-func appendThread(b []byte, id, base uint64) []byte {
+// appendDomain begins another clock domain in a list.
+func appendDomain(b []byte, id, base uint64) []byte {
 	return binary.AppendUvarint(binary.LittleEndian.AppendUint64(append(b, 0), id), base)
 }
 
@@ -194,21 +194,21 @@ func (r *pastReader) begin() (uint64, bool) {
 	if len(r.b) == 0 {
 		return 0, false
 	}
-	if len(r.b) < threadBytes {
+	if len(r.b) < domainBytes {
 		r.b, r.bad = nil, true
 		return 0, false
 	}
 	id := binary.LittleEndian.Uint64(r.b[1:])
-	r.b = r.b[threadBytes:]
+	r.b = r.b[domainBytes:]
 	r.base, r.rank = r.uint(), -1
 	return id, !r.bad
 }
 
-// threads yields the clock domains in p, beginning with that of the context.
-func (p *past) threads() iter.Seq2[uint64, *pastReader] {
+// domains yields the clock domains in p, beginning with that of the context.
+func (p *past) domains() iter.Seq2[uint64, *pastReader] {
 	return func(yield func(uint64, *pastReader) bool) {
 		r := pastReader{b: p.list, base: p.base, rank: -1}
-		for id, more := p.thread, true; more && yield(id, &r); {
+		for id, more := p.domain, true; more && yield(id, &r); {
 			id, more = r.begin()
 		}
 	}
@@ -260,13 +260,13 @@ func (h *history) mayBe(e entry, base uint64) bool {
 }
 
 // of returns the clock of a rank in a domain, as contained in p.
-func (p *past) of(rank int, thread uint64) clock {
+func (p *past) of(rank int, domain uint64) clock {
 	var at clock
-	if p.own.rank == rank && p.thread == thread {
+	if p.own.rank == rank && p.domain == domain {
 		at = p.own.clock
 	}
-	for id, r := range p.threads() {
-		if id != thread {
+	for id, r := range p.domains() {
+		if id != domain {
 			continue
 		}
 		if base := (clock{epoch: r.base}); at.less(base) {
@@ -282,25 +282,25 @@ func (p *past) of(rank int, thread uint64) clock {
 }
 
 // decoded is a past in a form to which other pasts can be added.
-type decoded []decodedThread
+type decoded []decodedDomain
 
-type decodedThread struct {
+type decodedDomain struct {
 	id uint64
 	knowledge
 }
 
 // add adds a past.
 func (d *decoded) add(p *past) {
-	for id, r := range p.threads() {
-		at := slices.IndexFunc(*d, func(t decodedThread) bool { return t.id == id })
+	for id, r := range p.domains() {
+		at := slices.IndexFunc(*d, func(t decodedDomain) bool { return t.id == id })
 		if at < 0 {
 			at = len(*d)
-			*d = append(*d, decodedThread{id: id})
+			*d = append(*d, decodedDomain{id: id})
 		}
 		(*d)[at].read(r)
 	}
 	if p.hasOwn() {
-		at := slices.IndexFunc(*d, func(t decodedThread) bool { return t.id == p.thread })
+		at := slices.IndexFunc(*d, func(t decodedDomain) bool { return t.id == p.domain })
 		(*d)[at].learn(p.own)
 	}
 }
@@ -316,14 +316,14 @@ func (k *knowledge) read(r *pastReader) {
 
 // encode writes d into p, which this rank sends. The first domain is that of the context.
 func (d decoded) encode(p *past, rank int) {
-	p.thread, p.base, p.own, p.scanned, p.rest, p.made = d[0].id, d[0].base, entry{}, false, nil, 0
+	p.domain, p.base, p.own, p.scanned, p.rest, p.made = d[0].id, d[0].base, entry{}, false, nil, 0
 	list := p.list[:0]
 	for i, t := range d {
 		if i > 0 && t.base == 0 && len(t.above) == 0 {
 			continue
 		}
 		if i > 0 {
-			list = appendThread(list, t.id, t.base)
+			list = appendDomain(list, t.id, t.base)
 		}
 		before := -1
 		for _, e := range t.above {

@@ -16,7 +16,7 @@ func TestKnowledge(t *testing.T) {
 		var ds [2]decoded
 		for k := range dense {
 			base := random.Uint64N(4)
-			d := decodedThread{id: 7, knowledge: knowledge{base: base}}
+			d := decodedDomain{id: 7, knowledge: knowledge{base: base}}
 			for rank := range dense[k] {
 				dense[k][rank] = clock{epoch: base}
 				if random.IntN(2) == 0 {
@@ -57,7 +57,7 @@ func TestKnowledge(t *testing.T) {
 
 // travel encodes p in a frame from this rank, and decodes it.
 func travel(p *past, from int) *past {
-	q := &past{thread: p.thread, base: p.base, list: p.list}
+	q := &past{domain: p.domain, base: p.base, list: p.list}
 	q.setOwn(from, p.word(len(p.list)))
 	return q
 }
@@ -74,10 +74,10 @@ func TestPastBytes(t *testing.T) {
 	var p past
 	d := decoded{{id: 1, knowledge: k}, {id: 2}, {id: 3, knowledge: knowledge{base: 4}}}
 	d.encode(&p, 3)
-	require.Len(t, p.list, 2+2+3+threadBytes+1)
+	require.Len(t, p.list, 2+2+3+domainBytes+1)
 	require.EqualValues(t, len(p.list), p.word(len(p.list)), "base implies what rank 3 has done")
 	d.encode(&p, 100)
-	require.Len(t, p.list, 2+3+threadBytes+1)
+	require.Len(t, p.list, 2+3+domainBytes+1)
 	require.Equal(t, entry{100, clock{1001, 4}}, travel(&p, 100).own)
 	k.raise(1002)
 	require.Equal(t, []entry{{101, clock{1002, 40}}}, k.above)
@@ -95,8 +95,8 @@ func TestOwnEntry(t *testing.T) {
 	} {
 		n := newNet(t, Limits{}, 2, 2, 2)
 		a, b := n.p(1, 0), n.p(0, 0)
-		n.cores[b].history.threads[0].own = clock{9, 4} // otherwise this process lags behind the messages that it receives
-		l := n.cores[a].history.threads[0]
+		n.cores[b].history.domains[0].own = clock{9, 4} // otherwise this process lags behind the messages that it receives
+		l := n.cores[a].history.domains[0]
 		l.known.base, l.own = 9, c.at
 		l.own.count-- // the send has counted
 		if c.at.count == 0 {
@@ -115,7 +115,7 @@ func TestOwnEntry(t *testing.T) {
 			n.deliver(a, b)
 			n.see(b, r)
 		}
-		require.Equal(t, knowledge{base: 9, above: []entry{{1, c.at}, {2, clock{10, 0}}}}, n.cores[b].history.threads[0].known)
+		require.Equal(t, knowledge{base: 9, above: []entry{{1, c.at}, {2, clock{10, 0}}}}, n.cores[b].history.domains[0].known)
 	}
 }
 
@@ -146,7 +146,7 @@ func TestCollectiveForwardsClocksOfOtherRanks(t *testing.T) {
 	require.True(t, end.request.Done())
 	n.cores[b].EndCollective(end.Script)
 	n.cores[b].matching.See(&end.done.Request)
-	require.Equal(t, []entry{{0, clock{count: 1}}}, n.cores[b].history.threads[0].known.above)
+	require.Equal(t, []entry{{0, clock{count: 1}}}, n.cores[b].history.domains[0].known.above)
 }
 
 // epochs makes a context for collective operations on all processes of n. It returns a
@@ -191,7 +191,7 @@ func TestBeyondAnEpoch(t *testing.T) {
 	n.cores[c].EndCollective(end.Script)
 	n.carry(c)
 	n.cores[c].matching.See(&end.done.Request)
-	require.Equal(t, uint64(1), n.cores[c].history.threads[0].known.base)
+	require.Equal(t, uint64(1), n.cores[c].history.domains[0].known.base)
 
 	n.send(c, "to a", 1, 0)
 	wild := n.recv(a1, Any, 0)
@@ -211,7 +211,7 @@ func TestEpochs(t *testing.T) {
 	r := n.recv(b, 0, 0)
 	n.deliver(a, b)
 	n.see(b, r)
-	require.Equal(t, clock{count: 1}, n.cores[b].history.threads[0].known.at(0))
+	require.Equal(t, clock{count: 1}, n.cores[b].history.domains[0].known.at(0))
 	s := begin(b)
 	n.cores[b].SendExact(coll[b], &s.request, []byte("part"), 2, 0, 0)
 	acts := n.cores[b].out.Actions()
@@ -221,12 +221,12 @@ func TestEpochs(t *testing.T) {
 	require.Zero(t, sent.Args[4])
 	n.cores[b].EndCollective(s.Script)
 	n.cores[b].matching.See(&s.done.Request)
-	require.Equal(t, knowledge{base: 1, above: []entry{}}, n.cores[b].history.threads[0].known)
+	require.Equal(t, knowledge{base: 1, above: []entry{}}, n.cores[b].history.domains[0].known)
 	s = begin(b)
 	s.Failed = true
 	n.cores[b].EndCollective(s.Script)
 	n.cores[b].matching.See(&s.done.Request)
-	require.Equal(t, uint64(1), n.cores[b].history.threads[0].known.base, "the collective was not carried out")
+	require.Equal(t, uint64(1), n.cores[b].history.domains[0].known.base, "the collective was not carried out")
 }
 
 // TestRootSynchronises: at the root, the end of a gather implies that all ranks have begun
@@ -239,7 +239,7 @@ func TestRootSynchronises(t *testing.T) {
 		n.cores[0].BeginCollective(coll[0], s)
 		n.cores[0].EndCollective(s)
 		n.cores[0].matching.See(&s.done.Request)
-		require.Equal(t, base, n.cores[0].history.threads[0].known.base)
+		require.Equal(t, base, n.cores[0].history.domains[0].known.base)
 	}
 }
 
@@ -272,7 +272,7 @@ func FuzzPast(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, base, word uint64, list []byte) {
-		p := &past{thread: testContext, base: base, list: list}
+		p := &past{domain: testContext, base: base, list: list}
 		p.setOwn(1, word)
 		if !c.history.scan(p) {
 			return

@@ -2,13 +2,13 @@ package sdr
 
 // Join enters the context with this id, on which the members of a
 // communicator have agreed, see Core.Join.
-func (e *Engine) Join(id, thread uint64, exact bool, members []int) (*Context, error) {
+func (e *Engine) Join(id, domain uint64, exact bool, members []int) (*Context, error) {
 	e.mu.Lock()
 	defer e.flushAndUnlock()
 	if e.retired {
 		return nil, e.err
 	}
-	return e.core.Join(id, thread, exact, members)
+	return e.core.Join(id, domain, exact, members)
 }
 
 // Free leaves a context; operations under way in it are still completed.

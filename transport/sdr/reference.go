@@ -6,7 +6,7 @@ package sdr
 // message; 0 is the empty history.
 type Reference interface {
 	// Operate counts an operation in a clock domain.
-	Operate(thread uint64)
+	Operate(domain uint64)
 	// Past returns the number of the causal history of the process.
 	Past() uint64
 	// Merge returns the number of the union of two histories.
@@ -14,14 +14,14 @@ type Reference interface {
 	// Absorb adds the history of a message to that of the process.
 	Absorb(past uint64)
 	// Close ends a clock domain, and Reset restarts counting.
-	Close(thread uint64)
+	Close(domain uint64)
 	Reset()
-	// Ripe compares whether the process has begun all operations on which a message
+	// Deliverable compares whether the process has begun all operations on which a message
 	// depends.
-	Ripe(past uint64, ripe bool)
+	Deliverable(past uint64, deliverable bool)
 	// Earlier compares whether a message depends only on operations in the domain before
 	// the last one of the process.
-	Earlier(past, thread uint64, earlier bool)
+	Earlier(past, domain uint64, earlier bool)
 	// Sent records the number of bytes that encode a history.
 	Sent(past uint64, bytes int)
 }

@@ -109,25 +109,25 @@ type Message struct {
 
 // arrival is a known message from another rank that is not yet complete or not yet matched.
 type arrival struct {
-	stream  *inStream
-	number  uint64
-	tag     int
-	size    int
-	whole   bool
-	data    []byte // copy of the payload, of a whole message or of one that arrived while another copy was being written
-	hasData bool   // data is set (it may be empty)
-	past    *past
-	unripe  bool     // held back from receives from any source
-	offers  uint64   // live replicas of the source that offer the message
-	comes   bool     // a small message that is sent without a request when its sender has room
-	awaited int      // 1 + process that is to send it without a request, or 0
-	granted int      // replica from which the payload was requested, or -1
-	filling bool     // a link writes into the receive's buffer
-	req     *Request // receive to which the message is bound
-	place   place    // place among the messages that no receive has matched
-	order   uint64   // position in order of arrival
-	cut     uint64   // the last cut that its sender had passed
-	eager   int      // process whose credit it holds, or -1
-	from    int      // if whole: the replica of its source that sent it, -1 if the program receives it again
-	local   *Message // a message from this rank to itself, not copied
+	stream   *inStream
+	number   uint64
+	tag      int
+	size     int
+	whole    bool
+	data     []byte // copy of the payload, of a whole message or of one that arrived while another copy was being written
+	hasData  bool   // data is set (it may be empty)
+	past     *past
+	heldBack bool     // held back from receives from any source
+	offers   uint64   // live replicas of the source that offer the message
+	comes    bool     // a small message that is sent without a request when its sender has room
+	awaited  int      // 1 + process that is to send it without a request, or 0
+	granted  int      // replica from which the payload was requested, or -1
+	filling  bool     // a link writes into the receive's buffer
+	req      *Request // receive to which the message is bound
+	place    place    // place among the messages that no receive has matched
+	order    uint64   // position in order of arrival
+	cut      uint64   // the last cut that its sender had passed
+	eager    int      // process whose credit it holds, or -1
+	from     int      // if whole: the replica of its source that sent it, -1 if the program receives it again
+	local    *Message // a message from this rank to itself, not copied
 }

@@ -65,26 +65,26 @@ func (h *history) scanFrom(p int, of *past) bool {
 
 // others is the last encoding of all clock domains except one.
 type others struct {
-	than *thread // the domain that is left out
+	than *domain // the domain that is left out
 	at   uint64  // number of changes in the other domains
 	list []byte
 }
 
 // changed records that the known clocks of a domain have changed.
-func (h *history) changed(l *thread) {
+func (h *history) changed(l *domain) {
 	l.changes++
 	h.changes++
 }
 
 // restOf encodes the known clocks of all domains except of. The result is valid until the
 // next call.
-func (h *history) restOf(of *thread) []byte {
+func (h *history) restOf(of *domain) []byte {
 	o := &h.others
 	if at := h.changes - of.changes; o.than != of || o.at != at || at == 0 {
 		o.than, o.at, o.list = of, at, o.list[:0]
-		for _, l := range h.threads {
+		for _, l := range h.domains {
 			if l != of && (l.own != clock{} || l.known.base > 0 || len(l.known.above) > 0) {
-				o.list = appendThread(o.list, l.id, l.known.base)
+				o.list = appendDomain(o.list, l.id, l.known.base)
 				o.list = appendKnown(o.list, l, l.known.base, h.mine(l, l.known.base))
 			}
 		}
@@ -94,7 +94,7 @@ func (h *history) restOf(of *thread) []byte {
 
 // implied reports whether by, which this process sends, contains all of p.
 func (h *history) implied(by, p *past) bool {
-	if p.thread != by.thread || p.base > by.base || p.hasOwn() {
+	if p.domain != by.domain || p.base > by.base || p.hasOwn() {
 		return false
 	}
 	if len(p.list) == 0 {

@@ -7,15 +7,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestRestOfThreads: processes with many clock domains have the same knowledge of all of
+// TestRestOfDomains: processes with many clock domains have the same knowledge of all of
 // them. Their receives from any source match the same messages, whether they decoded the
 // part about idle domains or recognised it.
-func TestRestOfThreads(t *testing.T) {
-	const threads = 30
+func TestRestOfDomains(t *testing.T) {
+	const domains = 30
 	for seed := range uint64(6) {
 		random := rand.New(rand.NewPCG(seed, 7))
 		n := newNet(t, Limits{}, 2, 2, 2)
-		ctxs := make([][]*Context, threads)
+		ctxs := make([][]*Context, domains)
 		for i := range ctxs {
 			for _, c := range n.cores {
 				ctx, err := c.Join(uint64(1000+i), uint64(1000+i), false, nil)
@@ -25,7 +25,7 @@ func TestRestOfThreads(t *testing.T) {
 		}
 		known, fresh := 0, 0
 		for range 400 {
-			at := ctxs[random.IntN(threads)]
+			at := ctxs[random.IntN(domains)]
 			if random.IntN(4) > 0 {
 				at = n.ctxs // most domains are idle
 			}
@@ -62,23 +62,23 @@ func TestRestOfThreads(t *testing.T) {
 			n.deliverAll()
 			p := n.p(random.IntN(3), random.IntN(2))
 			c := n.cores[p]
-			past := c.history.causalPast(c.history.threads[random.IntN(len(c.history.threads))], 0)
+			past := c.history.causalPast(c.history.domains[random.IntN(len(c.history.domains))], 0)
 			if past == nil {
 				continue
 			}
 			// The cached list equals a new one.
 			again := append([]byte(nil), past.list...)
 			c.history.changes++
-			other := c.history.causalPast(c.history.findThread(past.thread), 0)
+			other := c.history.causalPast(c.history.findDomain(past.domain), 0)
 			require.Equal(t, again, other.list)
 		}
 		require.Greater(t, known, 10)
 		require.Greater(t, fresh, 10)
 		for _, c := range n.cores { // all messages were seen, so the replicas have the same knowledge
 			peer := n.cores[n.p(c.job.rank, 1-c.job.replica)]
-			for _, l := range c.history.threads {
-				require.Equal(t, l.own, peer.history.findThread(l.id).own)
-				require.ElementsMatch(t, l.known.above, peer.history.findThread(l.id).known.above)
+			for _, l := range c.history.domains {
+				require.Equal(t, l.own, peer.history.findDomain(l.id).own)
+				require.ElementsMatch(t, l.known.above, peer.history.findDomain(l.id).known.above)
 			}
 		}
 	}
@@ -90,11 +90,11 @@ func TestRestIsChecked(t *testing.T) {
 	c := n.cores[n.p(1, 0)]
 	var list []byte
 	for id := range uint64(20) {
-		list = appendEntry(appendThread(list, 1000+id, 0), 0, -1, entry{0, clock{count: 1}})
+		list = appendEntry(appendDomain(list, 1000+id, 0), 0, -1, entry{0, clock{count: 1}})
 	}
 	from := n.p(0, 0)
 	incoming := func(list []byte) *past {
-		return &past{thread: testContext, list: append([]byte(nil), list...)}
+		return &past{domain: testContext, list: append([]byte(nil), list...)}
 	}
 	one := incoming(list)
 	require.True(t, c.history.scanFrom(from, one))
@@ -105,7 +105,7 @@ func TestRestIsChecked(t *testing.T) {
 	require.False(t, two.rest.absorbed(c.history.age))
 	c.history.learn(two)
 	require.True(t, one.rest.absorbed(c.history.age) && one.rest.begun(c.history.age))
-	require.Equal(t, clock{count: 1}, c.history.findThread(1019).known.at(0))
+	require.Equal(t, clock{count: 1}, c.history.findDomain(1019).known.at(0))
 
 	// The message's own domain requires more, and this replica has not begun it.
 	own := appendEntry(nil, 0, -1, entry{1, clock{count: 9}})
@@ -114,7 +114,7 @@ func TestRestIsChecked(t *testing.T) {
 	require.True(t, three.rest == one.rest)
 	require.False(t, c.history.begun(three))
 	// Another domain does.
-	list = appendEntry(appendThread(list, 2000, 0), 0, -1, entry{1, clock{count: 1}})
+	list = appendEntry(appendDomain(list, 2000, 0), 0, -1, entry{1, clock{count: 1}})
 	four := incoming(list)
 	require.True(t, c.history.scanFrom(from, four))
 	require.True(t, four.rest != one.rest && !four.rest.begun(c.history.age))

@@ -52,7 +52,7 @@ func TestDivergence(t *testing.T) {
 	n.send(n.p(0, 1), "a large message", 1, 0)
 	n.deliver(n.p(0, 1), p)
 	n.send(n.p(0, 0), "another message", 1, 1)
-	n.hear(n.p(0, 0), n.p(0, 1), n.cores[n.p(0, 0)])
+	n.reportDeath(n.p(0, 0), n.p(0, 1), n.cores[n.p(0, 0)])
 	key := [2]int{n.p(0, 0), p}
 	f := n.wire[key][len(n.wire[key])-1]
 	require.ErrorIs(t, n.cores[p].End(n.p(0, 0), &f.header, f.payload), ErrProtocol)

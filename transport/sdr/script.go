@@ -68,10 +68,10 @@ func (s *Script) run(e *Engine, round []Post) {
 		for i := range round {
 			s.post(e, &round[i])
 		}
-		news := e.settle()
+		wake := e.settle()
 		s.pending--
 		more := s.pending == 0
-		e.flush(news)
+		e.flush(wake)
 		if !more {
 			return
 		}

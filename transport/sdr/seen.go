@@ -50,7 +50,7 @@ func (x *matching) forget(req *Request) {
 // though it does not wait for req alone. If an operation of another goroutine changes the
 // result to true, the engine wakes the waiters.
 func (x *matching) Visible(req *Request) bool {
-	if req.past == nil || req.age != x.history.age || x.history.ripe(req.past) {
+	if req.past == nil || req.age != x.history.age || x.history.deliverable(req.past) {
 		return true
 	}
 	x.hidden = true

@@ -308,7 +308,7 @@ func TestCollectivePassesOn(t *testing.T) {
 	require.True(t, part.Done())
 	n.cores[c].SendExact(coll[c], &on, []byte("on"), 1, 0, 0)
 	acts := n.cores[c].out.Actions()
-	of := past{thread: testContext, list: acts[len(acts)-1].CausalPast}
+	of := past{domain: testContext, list: acts[len(acts)-1].CausalPast}
 	of.setOwn(2, acts[len(acts)-1].Header.Args[4])
 	require.Equal(t, clock{count: 2}, of.of(0, testContext), "the message and the collective of rank 0")
 	require.Zero(t, of.of(3, testContext), "rank 3's message came after the collective was begun")
@@ -326,5 +326,5 @@ func TestSeenAcrossCut(t *testing.T) {
 	require.True(t, r.Done())
 	n.cores[0].history.reset()
 	n.cores[0].matching.See(&r.Request)
-	require.Zero(t, n.cores[0].history.threads[0].known.at(1))
+	require.Zero(t, n.cores[0].history.domains[0].known.at(1))
 }

@@ -86,7 +86,7 @@ func (o *outgoing) post(m *Message) {
 	if req.script != nil {
 		m.past = req.script.past.clone(o.history)
 	} else {
-		m.past = o.history.causalPast(s.ctx.thread, 0)
+		m.past = o.history.causalPast(s.ctx.domain, 0)
 	}
 	if r := o.history.reference; r != nil && m.past != nil {
 		r.Sent(m.past.reference, len(m.past.list))

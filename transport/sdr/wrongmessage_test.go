@@ -51,7 +51,7 @@ func runWrong(t *testing.T, seed uint64, wrong, deaths int, fails bool, degrees 
 	copy(left, degrees)
 	const messages = 40
 	at := rng.IntN(messages)
-	failed, told := -1, false // a process, and whether it has reported all hashes
+	failed, reported := -1, false // a process, and whether it has reported all hashes
 	turn := func() {
 		for key, wire := range n.wire {
 			for i := range wire {
@@ -76,12 +76,12 @@ func runWrong(t *testing.T, seed uint64, wrong, deaths int, fails bool, degrees 
 			if p == failed && n.ctxs[p].inStream(n.cores[wrong].job.rank).received.has(j.number) {
 				step[p] = messages
 				switch {
-				case !told:
-					moves = append(moves, func() { told = true; c.acks.tellAll(); n.carry(p) })
+				case !reported:
+					moves = append(moves, func() { reported = true; c.acks.sendAllSums(); n.carry(p) })
 				case c.outgoing.confirmed(ofArrival):
 					moves = append(moves, func() {
 						alive[p] = false
-						require.True(t, heardOf(n, wrong, j.number), "seed %d", seed)
+						require.True(t, hasReport(n, wrong, j.number), "seed %d", seed)
 						n.die(p)
 					})
 				}
@@ -138,9 +138,9 @@ func runWrong(t *testing.T, seed uint64, wrong, deaths int, fails bool, degrees 
 	return j
 }
 
-// heardOf reports whether all processes with which process wrong is compared have a report
+// hasReport reports whether all processes with which process wrong is compared have a report
 // on a message, or will have one when they post it.
-func heardOf(n *net, wrong int, number uint64) bool {
+func hasReport(n *net, wrong int, number uint64) bool {
 	of := n.cores[wrong]
 	for p, c := range n.cores {
 		if c.job.rank != of.job.rank || p == wrong {

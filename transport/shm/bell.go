@@ -31,9 +31,9 @@ type bell struct {
 }
 
 const (
-	asleep = 1
-	urgent = 2
-	told   = 4
+	asleep  = 1
+	urgent  = 2
+	oneCall = 4
 )
 
 // arm asks the peer for a wake-up, and returns the value to sleep on. The caller looks for
@@ -46,7 +46,7 @@ func (b bell) arm() uint32 { return b.word.Or(asleep) | asleep }
 // Otherwise the sleeper, about to wait for the unarmed value, could miss the
 // wake-up: a ring of the peer would restore exactly that value.
 func (b bell) rearm() {
-	b.word.Add(told)
+	b.word.Add(oneCall)
 	b.word.Or(asleep)
 }
 
@@ -79,7 +79,7 @@ func (b bell) ring() {
 
 // tell wakes this side's own sleeper, or keeps it from falling asleep.
 func (b bell) tell() {
-	b.word.Add(told)
+	b.word.Add(oneCall)
 	b.wake()
 }
 

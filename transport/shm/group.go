@@ -17,7 +17,7 @@ import (
 type group struct {
 	alone bool          // it has one link and does not use futex_waitv
 	net   time.Duration // the longest sleep, see safetyNet
-	told  atomic.Uint32 // incremented to wake run
+	wakes atomic.Uint32 // incremented to wake run
 
 	mu    sync.Mutex
 	links []*link // that have not ended; run runs while there are any
@@ -44,8 +44,8 @@ func (g *group) add(l *link) bool {
 		go g.run()
 		return true
 	}
-	g.told.Add(1)
-	unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&g.told)), futexWake|futexPrivate, 1, 0, 0, 0)
+	g.wakes.Add(1)
+	unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&g.wakes)), futexWake|futexPrivate, 1, 0, 0, 0)
 	return true
 }
 
@@ -63,7 +63,7 @@ func (g *group) remove(l *link) bool {
 func (g *group) run() {
 	var links, due []*link
 	for {
-		told := g.told.Load()
+		wakes := g.wakes.Load()
 		clear(links) // keep no reference to a link that has ended
 		clear(due)
 		g.mu.Lock()
@@ -88,7 +88,7 @@ func (g *group) run() {
 				again = true
 			}
 		}
-		if !again && !g.wait(links, told) {
+		if !again && !g.wait(links, wakes) {
 			for _, l := range links {
 				l.watch.due = true
 			}
@@ -131,11 +131,11 @@ func (l *link) settle() bool {
 
 // wait sleeps until a bell or the group's own word changes from the value read
 // before the last look. It returns false on timeout.
-func (g *group) wait(links []*link, told uint32) bool {
+func (g *group) wait(links []*link, wakes uint32) bool {
 	if g.alone {
 		return links[0].own.wait(links[0].watch.value)
 	}
-	g.futexes = append(g.futexes[:0], futexOf(&g.told, told, futex32|futexPrivate))
+	g.futexes = append(g.futexes[:0], futexOf(&g.wakes, wakes, futex32|futexPrivate))
 	for _, l := range links {
 		g.futexes = append(g.futexes, futexOf(l.own.word, l.watch.value, futex32))
 	}

@@ -116,7 +116,7 @@ func (l *link) receive() (bool, error) {
 		l.receiveEnded(c, err)
 		return false, err
 	}
-	l.reconnecting.hear()
+	l.reconnecting.markActive()
 	err = l.accept(n)
 	if err == nil {
 		err = l.parse()

@@ -104,7 +104,7 @@ type reconnecting struct {
 	received   atomic.Uint64 // number of frames delivered or lost, including the goodbye; changed under rx
 	unanswered struct{ frames, bytes int }
 	ackDue     atomic.Bool
-	heard      atomic.Bool
+	active     atomic.Bool
 	sentAll    atomic.Bool // the peer has acknowledged the goodbye
 	peerBye    atomic.Bool
 	farewell   atomic.Bool // the farewell was sent over this connection
@@ -115,12 +115,12 @@ type reconnecting struct {
 	offer   *offer // a connection to adopt
 	offered chan struct{}
 
-	doubt sync.Mutex
-	timer *time.Timer
+	absence sync.Mutex
+	timer   *time.Timer
 	// Incremented by each change, so that the timer of an earlier absence has no effect.
-	waiting uint64
-	told    bool
-	why     error
+	waiting   uint64
+	suspected bool
+	why       error
 }
 
 // offer is a connection on which the peer has reported its position.
@@ -140,9 +140,9 @@ func (s *reconnecting) due() bool {
 	return s != nil && (s.ackDue.Load() || s.through() && !s.farewell.Load())
 }
 
-func (s *reconnecting) hear() {
-	if s != nil && !s.heard.Load() {
-		s.heard.Store(true)
+func (s *reconnecting) markActive() {
+	if s != nil && !s.active.Load() {
+		s.active.Store(true)
 	}
 }
 
@@ -247,7 +247,7 @@ func (s *reconnecting) start() {
 func (s *reconnecting) run() {
 	l := s.link
 	defer close(l.done)
-	s.doubts(errNever, max(firstConnection, s.options.SuspectAfter))
+	s.suspectAfter(errNever, max(firstConnection, s.options.SuspectAfter))
 	for lingers := false; ; {
 		c := s.reach()
 		if c == nil {
@@ -263,9 +263,9 @@ func (s *reconnecting) run() {
 			lingers = true
 			time.AfterFunc(lingerTime, s.end)
 		}
-		s.doubts(*c.cause.Load(), s.options.SuspectAfter)
+		s.suspectAfter(*c.cause.Load(), s.options.SuspectAfter)
 	}
-	s.trustNobody()
+	s.stopSuspecting()
 	s.end()
 	s.mu.Lock()
 	if s.offer != nil {
@@ -323,7 +323,7 @@ func (s *reconnecting) serve(c *connection) {
 		}
 		// Heartbeats are counted instead of time, because this process itself may have been
 		// stopped.
-		if silent++; s.heard.Swap(false) {
+		if silent++; s.active.Swap(false) {
 			silent = 0
 		}
 		if silent >= silentBeats {
@@ -334,18 +334,18 @@ func (s *reconnecting) serve(c *connection) {
 	}
 }
 
-// doubts calls Suspect if the connection is missing for longer than after.
-func (s *reconnecting) doubts(why error, after time.Duration) {
-	s.doubt.Lock()
-	defer s.doubt.Unlock()
+// suspectAfter calls Suspect if the connection is missing for longer than after.
+func (s *reconnecting) suspectAfter(why error, after time.Duration) {
+	s.absence.Lock()
+	defer s.absence.Unlock()
 	s.why = why
 	s.waiting++
 	n := s.waiting
 	s.timer = time.AfterFunc(after, func() {
-		s.doubt.Lock()
-		defer s.doubt.Unlock()
+		s.absence.Lock()
+		defer s.absence.Unlock()
 		if s.waiting == n && s.options.Suspect != nil {
-			s.told = true
+			s.suspected = true
 			s.options.Suspect(s.why)
 		}
 	})
@@ -353,27 +353,27 @@ func (s *reconnecting) doubts(why error, after time.Duration) {
 
 // because records the reason why there is still no connection.
 func (s *reconnecting) because(err error) {
-	s.doubt.Lock()
-	defer s.doubt.Unlock()
+	s.absence.Lock()
+	defer s.absence.Unlock()
 	s.why = err
 }
 
 // trust ends the absence of a connection, and calls Suspect with nil if it was reported.
 func (s *reconnecting) trust() {
-	s.doubt.Lock()
-	defer s.doubt.Unlock()
+	s.absence.Lock()
+	defer s.absence.Unlock()
 	s.waiting++
 	s.timer.Stop()
-	if s.told {
-		s.told = false
+	if s.suspected {
+		s.suspected = false
 		s.options.Suspect(nil)
 	}
 }
 
-// trustNobody stops the calls of Suspect, since the link is over.
-func (s *reconnecting) trustNobody() {
-	s.doubt.Lock()
-	defer s.doubt.Unlock()
+// stopSuspecting stops the calls of Suspect, since the link is over.
+func (s *reconnecting) stopSuspecting() {
+	s.absence.Lock()
+	defer s.absence.Unlock()
 	s.waiting++
 	s.timer.Stop()
 }

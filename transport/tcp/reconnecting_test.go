@@ -37,15 +37,15 @@ func number(n uint64) *transport.Frame {
 	return &transport.Frame{Header: transport.Header{Channel: transport.ChannelMessage, Args: [6]uint64{n}}}
 }
 
-// halfDeaf is a relay that can stop forwarding one direction. Both connections stay open,
+// halfRelay is a relay that can stop forwarding one direction. Both connections stay open,
 // so only the heartbeats of the links reveal it.
-type halfDeaf struct {
+type halfRelay struct {
 	listener net.Listener
 	target   string
 	silent   atomic.Bool
 }
 
-func (r *halfDeaf) run() {
+func (r *halfRelay) run() {
 	for {
 		a, err := r.listener.Accept()
 		if err != nil {
@@ -64,17 +64,17 @@ func (r *halfDeaf) run() {
 			defer a.Close()
 			defer b.Close()
 			p := make([]byte, 4096)
-			for deaf := false; ; {
+			for stalled := false; ; {
 				a.SetReadDeadline(time.Now().Add(10 * time.Millisecond))
 				n, err := a.Read(p)
 				if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
 					return
 				}
 				if r.silent.Load() {
-					deaf = true
+					stalled = true
 					continue
 				}
-				if deaf { // the relay has acknowledged these bytes, so TCP does not send them again
+				if stalled { // the relay has acknowledged these bytes, so TCP does not send them again
 					return
 				}
 				if _, err := b.Write(p[:n]); err != nil {
@@ -94,11 +94,11 @@ func TestHalfDeadConnection(t *testing.T) {
 	front, err := net.Listen("tcp", "localhost:0")
 	require.NoError(t, err)
 	defer front.Close()
-	relay := &halfDeaf{listener: front, target: listener.Addr().String()}
+	relay := &halfRelay{listener: front, target: listener.Addr().String()}
 	go relay.run()
 
-	doubts := make(chan error, 100)
-	options := tcp.Options{Heartbeat: 5 * time.Millisecond, SuspectAfter: 20 * time.Millisecond, Suspect: func(err error) { doubts <- err }}
+	suspicions := make(chan error, 100)
+	options := tcp.Options{Heartbeat: 5 * time.Millisecond, SuspectAfter: 20 * time.Millisecond, Suspect: func(err error) { suspicions <- err }}
 	b := tcp.NewReconnecting(options)
 	go func() {
 		for {
@@ -122,7 +122,7 @@ func TestHalfDeadConnection(t *testing.T) {
 
 	relay.silent.Store(true)
 	a.Send(number(2))
-	for err = range doubts { // on a loaded machine the peer may have suspected the connection, too
+	for err = range suspicions { // on a loaded machine the peer may have suspected the connection, too
 		if err != nil && relay.silent.Load() {
 			break
 		}
@@ -130,7 +130,7 @@ func TestHalfDeadConnection(t *testing.T) {
 	require.Empty(t, rb.ends)
 	relay.silent.Store(false)
 	require.EqualValues(t, 2, <-rb.ends)
-	for err = range doubts {
+	for err = range suspicions {
 		if err == nil {
 			break
 		}

@@ -229,7 +229,7 @@ func (s *reconnecting) install(o *offer) (*connection, error) {
 	l.mu.Lock()
 	l.conn = c
 	l.mu.Unlock()
-	s.heard.Store(true)
+	s.active.Store(true)
 	if l.closed.Load() {
 		c.fail(transport.ErrClosed)
 	} else if l.peerDead.Load() {

@@ -356,7 +356,7 @@ func TestHeadReceivesEvents(t *testing.T) {
 		{func() { s.Started(p, 7, nil) }, agentwire.KindStarted, `{"pid":7}`},
 		{func() { s.Started(p, 0, errors.New("no memory")) }, agentwire.KindStarted, `{"pid":0,"error":"no memory"}`},
 		{func() { s.Message(p, &job.Message{Kind: job.KindDrained}) }, agentwire.KindMessage, `{"kind":"drained"}`},
-		{func() { s.Unheard(p, supervise.Silence{Why: supervise.SilenceEnd, Text: "EOF"}) }, agentwire.KindUnheard, `{"why":"end","text":"EOF"}`},
+		{func() { s.Unreachable(p, supervise.Silence{Why: supervise.SilenceEnd, Text: "EOF"}) }, agentwire.KindUnreachable, `{"why":"end","text":"EOF"}`},
 		{func() { s.Output(p, output.Stdout, []byte("text")) }, agentwire.KindOutput, "\x00text"},
 		{func() { s.Output(p, output.Crashes, []byte("panic")) }, agentwire.KindOutput, "\x02panic"},
 		{func() { s.Quiet(p, 3) }, agentwire.KindQuiet, "3"},
@@ -456,7 +456,7 @@ func serving(t *testing.T, dog string) (*server, *agentwire.Conn, chan error) {
 	require.NoError(t, err)
 	t.Cleanup(w.Close)
 	s.keeps, s.node = false, newTestNode(t, new(spawn.Bootstrap), w)
-	s.starter = spawn.Start(new(spawn.Bootstrap), nil, func(spawn.News) {})
+	s.starter = spawn.Start(new(spawn.Bootstrap), nil, func(spawn.Event) {})
 	ended := make(chan error, 1)
 	return s, head, ended
 }

@@ -89,7 +89,7 @@ func serveJob(ctx context.Context, s *spawn.Bootstrap, c Config) error {
 	defer m.Close()
 	// The agent starts other agents only after it has connected to the head: if it cannot, it
 	// must not start any.
-	b := spawn.Start(s, w, func(n spawn.News) { m.SendJSON(agentwire.KindNews, agentwire.Name{}, n) })
+	b := spawn.Start(s, w, func(n spawn.Event) { m.SendJSON(agentwire.KindSpawn, agentwire.Name{}, n) })
 	defer b.Close()
 	n, err := newNode(s, w, c.Takeover)
 	if err != nil {

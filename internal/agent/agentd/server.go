@@ -338,8 +338,8 @@ func (s *server) Message(p job.Process, m *job.Message) {
 	s.conn.Send(agentwire.KindMessage, name(at), body)
 }
 
-func (s *server) Unheard(p job.Process, why supervise.Silence) {
-	s.say(agentwire.KindUnheard, p, agentwire.Encode(why))
+func (s *server) Unreachable(p job.Process, why supervise.Silence) {
+	s.say(agentwire.KindUnreachable, p, agentwire.Encode(why))
 }
 
 func (s *server) Output(p job.Process, st output.Stream, b []byte) {

@@ -41,7 +41,7 @@ type Process[S, X any] struct {
 	numbered int          // number of replies so far
 
 	// State of the messages that were passed on to the process.
-	heard  orders
+	orders orders
 	placed bool
 	linked map[job.Process]uint32 // for each slot, the latest incarnation to which a message has linked the process
 	epoch  uint64                 // epoch of the last verdict
@@ -148,7 +148,7 @@ func (p *Process[S, X]) Pass(m *job.Message) bool {
 		}
 		p.Begun = true
 	case job.KindOrder:
-		if !p.heard.pass(*m.Order) {
+		if !p.orders.pass(*m.Order) {
 			return false
 		}
 		p.said.order(*m.Order)

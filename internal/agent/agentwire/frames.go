@@ -18,40 +18,40 @@ type Kind byte
 
 // The kinds, with the content of the body, which is JSON, except for bytes and text.
 const (
-	KindPlan    Kind = iota + 1 // H start plan
-	KindReady                   // A readiness
-	KindProgram                 // H a piece of the program, empty at its end
-	KindStart                   // H role
-	KindStarted                 // A startResult
-	KindHello                   // A job.Hello
-	KindMessage                 // H A job.Message
-	KindUnheard                 // A silence
-	KindLink                    // H hostLink
-	KindSignal                  // H signal
-	KindOutput                  // A stream and bytes, empty at its end
-	KindInput                   // H bytes, empty at the end
-	KindRoom                    // H A Room
-	KindStopped                 // A nanoseconds
-	KindGone                    // A the program has ended, and the wrapper that started it has not
-	KindExited                  // A exit
-	KindFailed                  // A text
-	KindRoster                  // H node config
-	KindQuiet                   // A number: the agent has read all output that was written so far
-	KindResync                  // A resync, to a head that takes over
-	KindWritten                 // H written
-	KindBye                     // H exit code: the job is over
-	KindNews                    // A news
-	KindResume                  // H where the output of the process continues
-	KindLeave                   // A this host has to leave the job
-	KindFree                    // H text: empty if this host has left, and its agent ends; otherwise why it cannot leave
-	KindPlay                    // H the agent, which has reconnected to this head, sends all output of the process that the head lacks
-	KindJoin                    // A job.Host: this host is to join the running job; the first frame
-	KindRefused                 // H text: why it cannot
-	KindCarry                   // H output that the intrarun that was started writes for this head
-	KindCarried                 // A the next piece is written
-	KindAsk                     // A text: a question about the job; the incarnation is its number
-	KindAnswer                  // H text: the answer to the question of that number
-	KindMoved                   // H text: addresses of the present head, for a host that is to join
+	KindPlan        Kind = iota + 1 // H start plan
+	KindReady                       // A readiness
+	KindProgram                     // H a piece of the program, empty at its end
+	KindStart                       // H role
+	KindStarted                     // A startResult
+	KindHello                       // A job.Hello
+	KindMessage                     // H A job.Message
+	KindUnreachable                 // A silence
+	KindLink                        // H hostLink
+	KindSignal                      // H signal
+	KindOutput                      // A stream and bytes, empty at its end
+	KindInput                       // H bytes, empty at the end
+	KindRoom                        // H A Room
+	KindStopped                     // A nanoseconds
+	KindGone                        // A the program has ended, and the wrapper that started it has not
+	KindExited                      // A exit
+	KindFailed                      // A text
+	KindRoster                      // H node config
+	KindQuiet                       // A number: the agent has read all output that was written so far
+	KindResync                      // A resync, to a head that takes over
+	KindWritten                     // H written
+	KindBye                         // H exit code: the job is over
+	KindSpawn                       // A spawn event
+	KindResume                      // H where the output of the process continues
+	KindLeave                       // A this host has to leave the job
+	KindFree                        // H text: empty if this host has left, and its agent ends; otherwise why it cannot leave
+	KindPlay                        // H the agent, which has reconnected to this head, sends all output of the process that the head lacks
+	KindJoin                        // A job.Host: this host is to join the running job; the first frame
+	KindRefused                     // H text: why it cannot
+	KindCarry                       // H output that the intrarun that was started writes for this head
+	KindCarried                     // A the next piece is written
+	KindAsk                         // A text: a question about the job; the incarnation is its number
+	KindAnswer                      // H text: the answer to the question of that number
+	KindMoved                       // H text: addresses of the present head, for a host that is to join
 )
 
 // Name identifies a process of an agent: the ID that it was started with, and its

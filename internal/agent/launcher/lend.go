@@ -28,8 +28,8 @@ const (
 	leaveTime    = time.Second // for the answer of the launcher
 )
 
-// ErrNobody means that the process that should borrow an identity has ended.
-var ErrNobody = errors.New("no process borrows it: the first process of this host has ended")
+// ErrNoBorrower means that the process that should borrow an identity has ended.
+var ErrNoBorrower = errors.New("no process borrows it: the first process of this host has ended")
 
 // Lend lends an identity to the borrower at place, and returns when the borrower no longer
 // uses it. ctx bounds the wait for the borrower. agent is the process that will become the
@@ -41,7 +41,7 @@ var ErrNobody = errors.New("no process borrows it: the first process of this hos
 func (i *Identity) Lend(ctx context.Context, place Place, agent int) error {
 	c, err := i.lend(ctx, place, agent)
 	letGo := errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNRESET) // the borrower released this process before all was sent
-	if letGo || errors.Is(err, ErrNobody) {
+	if letGo || errors.Is(err, ErrNoBorrower) {
 		i.leave() // otherwise the launcher kills the other processes, which still have to report the reason
 	}
 	if letGo {
@@ -92,7 +92,7 @@ func (i *Identity) lend(ctx context.Context, place Place, agent int) (_ *net.Uni
 			break
 		}
 		if gone {
-			return nil, ErrNobody
+			return nil, ErrNoBorrower
 		}
 		select {
 		case <-time.After(lookForAgent):

@@ -22,8 +22,8 @@ func place(t *testing.T) Place {
 	return Lender([32]byte{}, fmt.Sprintf("%s %d", t.Name(), os.Getpid()))
 }
 
-// hearGoodbye acts as a launcher that receives a process's report of its regular end.
-func hearGoodbye(t *testing.T, launcher io.ReadWriter) {
+// readGoodbye acts as a launcher that receives a process's report of its regular end.
+func readGoodbye(t *testing.T, launcher io.ReadWriter) {
 	t.Helper()
 	text := make([]byte, len("cmd=finalize\n"))
 	_, err := io.ReadFull(launcher, text)
@@ -80,7 +80,7 @@ func TestLend(t *testing.T) {
 	case <-time.After(20 * time.Millisecond):
 	}
 	b.Close()
-	hearGoodbye(t, launcher)
+	readGoodbye(t, launcher)
 	require.NoError(t, <-done)
 }
 
@@ -124,7 +124,7 @@ func TestLendToAnEndedProcess(t *testing.T) {
 	}
 	require.NoError(t, agent.Process.Kill())
 	require.Error(t, agent.Wait())
-	require.ErrorIs(t, <-done, ErrNobody)
+	require.ErrorIs(t, <-done, ErrNoBorrower)
 }
 
 // The borrower may end, or release all lenders, during the exchange. The lender reports
@@ -148,7 +148,7 @@ func TestBorrowerEndsDuringTheExchange(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, admit(t.Context(), borrower, c))
 	require.NoError(t, c.Close())
-	hearGoodbye(t, launcher)
+	readGoodbye(t, launcher)
 	require.NoError(t, <-done)
 }
 

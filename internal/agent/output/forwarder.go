@@ -207,8 +207,8 @@ func (f *forwarder) releasable(l *lines, now time.Time) int {
 	if l.frozen {
 		return confirmed
 	}
-	n, next := l.ripe(now, holdErrors)
-	late, nextLate := l.ripe(now, holdCrash)
+	n, next := l.due(now, holdErrors)
+	late, nextLate := l.due(now, holdCrash)
 	for at := max(late, confirmed); at < n; { // only whole lines from here on
 		end := bytes.IndexByte(l.buf[at:n], '\n')
 		if start := bytes.LastIndexByte(l.buf[:at], '\n') + 1; crashLike(l.buf[start:n]) {

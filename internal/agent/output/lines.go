@@ -99,9 +99,9 @@ func (l *lines) trimTo(cut int) {
 // whole returns the length of the whole lines within the first n bytes.
 func (l *lines) whole(n int) int { return bytes.LastIndexByte(l.buf[:n], '\n') + 1 }
 
-// ripe returns the number of bytes that arrived at least hold ago. next is the time when more
+// due returns the number of bytes that arrived at least hold ago. next is the time when more
 // bytes are that old.
-func (l *lines) ripe(now time.Time, hold time.Duration) (n int, next time.Time) {
+func (l *lines) due(now time.Time, hold time.Duration) (n int, next time.Time) {
 	for _, m := range l.marks {
 		if t := m.at.Add(hold); t.After(now) {
 			return n, t

@@ -37,7 +37,7 @@ type ReplayBuffer struct {
 	sent    int     // bytes of buf that were sent to the head
 	used    int     // bytes sent that the head has not consumed yet
 	ended   bool
-	told    bool // the end was sent to the head
+	endSent bool // the end was sent to the head
 	muted   bool // the writes of the process are not output
 }
 
@@ -116,8 +116,8 @@ func (r *ReplayBuffer) push() {
 		r.send(r.buf[r.sent : r.sent+n])
 		r.sent, r.used = r.sent+n, r.used+n
 	}
-	if r.send != nil && r.ended && !r.told && r.sent == len(r.buf) {
-		r.told = true
+	if r.send != nil && r.ended && !r.endSent && r.sent == len(r.buf) {
+		r.endSent = true
 		r.send(nil)
 	}
 	if !r.keep || r.muted {
@@ -174,7 +174,7 @@ func (r *ReplayBuffer) Rewind() (from, out Written) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.trim()
-	r.send, r.sent, r.used, r.told = nil, 0, 0, false
+	r.send, r.sent, r.used, r.endSent = nil, 0, 0, false
 	return r.first, r.written
 }
 

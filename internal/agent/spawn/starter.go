@@ -41,8 +41,8 @@ type remoteCommand struct {
 	ended chan struct{} // closed when the command has ended
 }
 
-// News is an event in the start of an agent.
-type News struct {
+// Event is an event in the start of an agent.
+type Event struct {
 	Host  string `json:"host"`
 	Line  string `json:"line,omitempty"`  // a line that the command has written
 	End   string `json:"end,omitempty"`   // how the command has ended
@@ -52,19 +52,19 @@ type News struct {
 
 // Start starts the agents below this process, which is an agent or the head. It calls tell
 // with their events, from goroutines of its own.
-func Start(s *Bootstrap, w *watchdog.Watchdog, tell func(News)) *Starter {
+func Start(s *Bootstrap, w *watchdog.Watchdog, tell func(Event)) *Starter {
 	t := &Tree{s.Below, s.Fanout}
 	b := &Starter{watchdog: w, grace: time.Duration(t.height()) * levelGrace, over: true}
 	for _, p := range t.parts() {
 		if err := b.start(s, p, tell); err != nil {
-			go tell(News{Host: p.host, Error: fmt.Sprintf("start its agent: %v", err)})
+			go tell(Event{Host: p.host, Error: fmt.Sprintf("start its agent: %v", err)})
 		}
 	}
 	return b
 }
 
 // start runs the command that starts the agent of one host.
-func (b *Starter) start(s *Bootstrap, p part, tell func(News)) error {
+func (b *Starter) start(s *Bootstrap, p part, tell func(Event)) error {
 	args, err := s.Command(p.host)
 	if err != nil {
 		return err
@@ -109,7 +109,7 @@ func (b *Starter) start(s *Bootstrap, p part, tell func(News)) error {
 		b.watchdog.Forget(cmd.Process.Pid)
 		_ = cmd.Wait() // ProcessState holds the result
 		close(sh.ended)
-		end := News{Host: p.host, End: fmt.Sprintf("%s ended with %v", args[0], cmd.ProcessState)}
+		end := Event{Host: p.host, End: fmt.Sprintf("%s ended with %v", args[0], cmd.ProcessState)}
 		select {
 		case end.Said = <-said:
 		case <-time.After(pipeTime): // a process that the command has started may hold the pipe
@@ -123,12 +123,12 @@ func (b *Starter) start(s *Bootstrap, p part, tell func(News)) error {
 
 // listen reads the output of a host's command. If verbose, it reports each line. It returns
 // the beginning.
-func listen(r io.ReadCloser, host string, verbose bool, tell func(News)) string {
+func listen(r io.ReadCloser, host string, verbose bool, tell func(Event)) string {
 	defer r.Close()
 	var text strings.Builder
 	for s := bufio.NewScanner(r); s.Scan(); {
 		if verbose {
-			tell(News{Host: host, Line: s.Text()})
+			tell(Event{Host: host, Line: s.Text()})
 		}
 		if text.Len() < maxQuote {
 			text.WriteString(": " + s.Text())

@@ -208,7 +208,7 @@ func (a *Agent) launch(p job.Process, r Role) (*child, error) {
 	}
 	ok = true
 	a.watchdog.Watch(c.cmd.Process.Pid)
-	c.mail = newMailbox(c.conn, func(err error) { a.observer.Unheard(p, Silence{SilenceUntold, err.Error()}) })
+	c.mail = newMailbox(c.conn, func(err error) { a.observer.Unreachable(p, Silence{SilenceUndelivered, err.Error()}) })
 	a.mu.Lock()
 	a.children[p] = c
 	a.mu.Unlock()
@@ -243,7 +243,7 @@ func (a *Agent) converse(c *child) {
 	case errors.Is(err, job.ErrMessage):
 		s.Why = SilenceNonsense
 	}
-	a.observer.Unheard(c.process, s)
+	a.observer.Unreachable(c.process, s)
 }
 
 // reap waits for the end of a process. It kills the process group before the

@@ -109,7 +109,7 @@ func (w *ward) Started(p job.Process, pid int, err error) {
 }
 func (w *ward) Hello(p job.Process, h *job.Hello)     { w.see("hello %v, tag %v", p, h.Tag) }
 func (w *ward) Message(p job.Process, m *job.Message) { w.see("%s %v", m.Kind, p) }
-func (w *ward) Unheard(p job.Process, s Silence)      { w.see("unheard %v, %s", p, s.Why) }
+func (w *ward) Unreachable(p job.Process, s Silence)  { w.see("unheard %v, %s", p, s.Why) }
 func (w *ward) Output(p job.Process, s output.Stream, b []byte) {
 	if len(b) == 0 {
 		w.see("end %v, %d", p, s)
@@ -204,10 +204,10 @@ func descriptors(t *testing.T) int {
 // the protocol. The agent reports each of these ends with its cause.
 func TestEndsOfProcesses(t *testing.T) {
 	for _, c := range []struct {
-		name  string
-		plan  Plan
-		heard string
-		end   string
+		name    string
+		plan    Plan
+		silence string
+		end     string
 	}{
 		{"at once", Plan{Path: "/bin/true", Args: []string{"true"}}, "unheard 0.0, end", "exited 0.0, exit status 0"},
 		{"by an exit code", Plan{Path: "/bin/sh", Args: []string{"sh", "-c", "exit 3"}}, "unheard 0.0, end", "exited 0.0, exit status 3"},
@@ -216,7 +216,7 @@ func TestEndsOfProcesses(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			w := watch(t, c.plan)
 			w.Start(one, First)
-			w.await(c.heard)
+			w.await(c.silence)
 			w.await(c.end)
 			require.Equal(t, "started 0.0: <nil>", w.all()[0], "Started is reported first")
 		})

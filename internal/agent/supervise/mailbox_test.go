@@ -44,24 +44,24 @@ func TestMailboxOfALargeJob(t *testing.T) {
 // The mailbox reports a message that it cannot send. It does not send the messages after it.
 func TestMailboxReportsFailedMessages(t *testing.T) {
 	head, process := controlled(t)
-	told := make(chan error, 3)
-	box := newMailbox(head, func(err error) { told <- err })
+	failures := make(chan error, 3)
+	box := newMailbox(head, func(err error) { failures <- err })
 	defer box.close()
 	box.send(&job.Message{Kind: job.KindEnd, Text: strings.Repeat("x", job.MaxMessage)})
 	box.send(&job.Message{Kind: job.KindRelease})
-	require.ErrorContains(t, <-told, `"end" has `)
+	require.ErrorContains(t, <-failures, `"end" has `)
 	head.Close()
 	_, _, err := process.Read()
 	require.Equal(t, io.EOF, err)
 
 	gone, _ := controlled(t)
 	gone.Close()
-	box = newMailbox(gone, func(err error) { told <- err })
+	box = newMailbox(gone, func(err error) { failures <- err })
 	box.send(&job.Message{Kind: job.KindRelease})
 	r, w, err := os.Pipe()
 	require.NoError(t, err)
 	box.send(&job.Message{Kind: job.KindArena}, w) // closed once the previous message has failed
 	_, err = r.Read(make([]byte, 1))
 	require.Equal(t, io.EOF, err)
-	require.Empty(t, told, "the reader of a connection notices its end")
+	require.Empty(t, failures, "the reader of a connection notices its end")
 }

@@ -20,9 +20,9 @@ type Observer interface {
 	Hello(p job.Process, h *job.Hello)
 	// Message passes on a message of a process that has joined.
 	Message(p job.Process, m *job.Message)
-	// Unheard reports that its control connection no longer works in one
+	// Unreachable reports that its control connection no longer works in one
 	// direction.
-	Unheard(p job.Process, s Silence)
+	Unreachable(p job.Process, s Silence)
 	// Output passes on output of the process; an empty b marks the end of the stream. It
 	// blocks until there is room, and must not keep the bytes.
 	Output(p job.Process, s output.Stream, b []byte)
@@ -50,10 +50,10 @@ type SilenceCause string
 
 // The causes.
 const (
-	SilenceEnd      SilenceCause = "end"      // the connection has ended
-	SilenceRefused  SilenceCause = "refused"  // one side has refused the other in the handshake
-	SilenceNonsense SilenceCause = "nonsense" // the process sent bytes that are not a message
-	SilenceUntold   SilenceCause = "untold"   // a message of the head cannot be sent to the process
+	SilenceEnd         SilenceCause = "end"      // the connection has ended
+	SilenceRefused     SilenceCause = "refused"  // one side has refused the other in the handshake
+	SilenceNonsense    SilenceCause = "nonsense" // the process sent bytes that are not a message
+	SilenceUndelivered SilenceCause = "untold"   // a message of the head cannot be sent to the process
 )
 
 // Exit is how a process ended.

@@ -29,8 +29,8 @@ func placedChild(t *testing.T, a *Agent, id job.Process, as job.Endpoint) (*chil
 	return c, conn
 }
 
-// told returns the next message about a link to peer.
-func told(t *testing.T, c *job.Conn, peer job.Endpoint) (text string, end bool) {
+// nextLink returns the next message about a link to peer.
+func nextLink(t *testing.T, c *job.Conn, peer job.Endpoint) (text string, end bool) {
 	t.Helper()
 	c.SetDeadline(time.Now().Add(time.Minute))
 	m, files, err := c.Read()
@@ -62,9 +62,9 @@ func TestWantedLinks(t *testing.T) {
 		a.want(cx, y)
 		a.want(cy, x)
 		a.want(cx, y)
-		_, end := told(t, atX, y)
+		_, end := nextLink(t, atX, y)
 		require.True(t, end)
-		_, end = told(t, atY, x)
+		_, end = nextLink(t, atY, x)
 		require.True(t, end)
 		nothing(t, a, cx, atX)
 		nothing(t, a, cy, atY)
@@ -80,13 +80,13 @@ func TestWantedLinkToAnEndedProcess(t *testing.T) {
 	cy, atY := placedChild(t, a, y.Process, y)
 	for _, dead := range []job.Endpoint{{Process: y.Process, Incarnation: 1}, {Process: job.Process{Rank: 2}, Incarnation: 1}} {
 		a.want(cx, dead)
-		text, end := told(t, atX, dead)
+		text, end := nextLink(t, atX, dead)
 		require.False(t, end)
 		require.Contains(t, text, "has ended")
 	}
 	nothing(t, a, cy, atY)
 	a.want(cx, y)
-	_, end := told(t, atX, y)
+	_, end := nextLink(t, atX, y)
 	require.True(t, end, "the live incarnation")
 }
 
@@ -106,7 +106,7 @@ func TestWantedLinkFails(t *testing.T) {
 			conn *job.Conn
 			peer job.Endpoint
 		}{{atX, y}, {atY, x}} {
-			text, end := told(t, at.conn, at.peer)
+			text, end := nextLink(t, at.conn, at.peer)
 			require.False(t, end)
 			require.Contains(t, text, `link "string" has no descriptors`)
 		}

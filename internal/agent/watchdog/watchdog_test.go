@@ -51,14 +51,14 @@ func TestWatchdogFindsStartingProcesses(t *testing.T) {
 // The watchdog writes last words only for an intrarun that could not end the job itself.
 func TestLastWords(t *testing.T) {
 	t.Setenv(Variable, fmt.Sprint(1<<30+os.Getpid()))
-	for told, want := range map[string]string{
+	for input, want := range map[string]string{
 		"":                              "",
 		"words one\n":                   "one\n",
 		"words one\nwords two words\n":  "two words\n",
 		"words one\nfolder x\nwords \n": "",
 	} {
 		var out strings.Builder
-		Run(strings.NewReader(told), &out)
-		require.Equal(t, want, out.String(), "%q", told)
+		Run(strings.NewReader(input), &out)
+		require.Equal(t, want, out.String(), "%q", input)
 	}
 }

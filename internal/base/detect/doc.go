@@ -6,7 +6,7 @@
 // during which the observer itself was running: a machine that is too busy to run its
 // observer suspects no host. The limit of silence adapts to the silences after which a
 // host has recently answered, as in accrual detectors [phi-accrual]. Like Lifeguard, the
-// observer takes its own delays into account. One observer never suffices: Convict
+// observer takes its own delays into account. One observer never suffices: Judge
 // requires that all observers of a host agree, so a host with which any observer has
 // contact is not lost.
 package detect

@@ -49,11 +49,11 @@ type Observer struct {
 
 // monitor is the state of one watched host.
 type monitor struct {
-	met   bool          // at least one round trip was completed
-	heard time.Duration // time of the last round trip
-	awake time.Duration // the observer's running time at heard
-	peak  time.Duration // longest silence after which the host has answered; fades with time
-	since time.Duration // when peak was set
+	met      bool          // at least one round trip was completed
+	lastSeen time.Duration // time of the last round trip
+	awake    time.Duration // the observer's running time at lastSeen
+	peak     time.Duration // longest silence after which the host has answered; fades with time
+	since    time.Duration // when peak was set
 }
 
 // NewObserver returns an observer that watches no host yet.
@@ -66,7 +66,7 @@ func NewObserver(c Config, now time.Duration) *Observer {
 func (o *Observer) Watch(h ID, now time.Duration) {
 	if o.hosts[h] == nil {
 		o.Wake(now)
-		o.hosts[h] = &monitor{heard: now, awake: o.awake, since: now}
+		o.hosts[h] = &monitor{lastSeen: now, awake: o.awake, since: now}
 	}
 }
 
@@ -86,18 +86,18 @@ func (o *Observer) Wake(now time.Duration) {
 // Late returns the total time for which the observer was not running.
 func (o *Observer) Late() time.Duration { return o.late }
 
-// Heard records a completed round trip with h.
-func (o *Observer) Heard(h ID, now time.Duration) {
+// Contact records a completed round trip with h.
+func (o *Observer) Contact(h ID, now time.Duration) {
 	m := o.hosts[h]
 	if m == nil {
 		return
 	}
 	o.Wake(now)
 	// The time until the first contact does not predict later silences.
-	if silence := now - m.heard; m.met && silence > m.remembered(&o.config, now) {
+	if silence := now - m.lastSeen; m.met && silence > m.remembered(&o.config, now) {
 		m.peak, m.since = silence, now
 	}
-	m.met, m.heard, m.awake = true, now, o.awake
+	m.met, m.lastSeen, m.awake = true, now, o.awake
 }
 
 // remembered returns the longest recent silence, which fades with time.
@@ -134,7 +134,7 @@ func (o *Observer) Sighting(h ID, now time.Duration) (s Sighting, ok bool) {
 	limit := max(o.config.Floor, time.Duration(o.config.Spread*recent))
 	return Sighting{
 		Host:    h,
-		Age:     now - m.heard,
+		Age:     now - m.lastSeen,
 		Silence: o.awake - m.awake,
 		Limit:   min(limit, o.config.Ceiling),
 	}, true

@@ -10,12 +10,12 @@ import (
 
 const ms = time.Millisecond
 
-// walk advances an observer from one time to another in steps. If hears is set, a round
+// walk advances an observer from one time to another in steps. If contact is set, a round
 // trip to host 1 ends at each step.
-func walk(o *Observer, from, to, step time.Duration, hears bool) time.Duration {
+func walk(o *Observer, from, to, step time.Duration, contact bool) time.Duration {
 	for now := from; now <= to; now += step {
-		if hears {
-			o.Heard(1, now)
+		if contact {
+			o.Contact(1, now)
 		}
 		o.Wake(now)
 	}
@@ -41,7 +41,7 @@ func TestSilence(t *testing.T) {
 	s := sighting(t, o, now)
 	require.True(t, s.Suspect())
 	require.Equal(t, Sighting{Host: 1, Age: 650 * ms, Silence: 650 * ms, Limit: 650 * ms}, s)
-	o.Heard(1, now)
+	o.Contact(1, now)
 	require.False(t, sighting(t, o, now).Suspect(), "a suspicion is no verdict")
 	o.Forget(1)
 	_, ok = o.Sighting(1, now)
@@ -90,26 +90,26 @@ func TestAdapts(t *testing.T) {
 	require.Equal(t, DefaultConfig.Ceiling, sighting(t, o, now).Limit)
 }
 
-func TestConvict(t *testing.T) {
+func TestJudge(t *testing.T) {
 	lost := func(o ID) Testimony {
 		return Testimony{o, Sighting{Host: 4, Age: 800*ms + time.Duration(o)*ms, Silence: 800 * ms, Limit: 650 * ms}}
 	}
-	hears := Testimony{3, Sighting{Host: 4, Age: 10 * ms, Silence: 10 * ms, Limit: 650 * ms}}
+	contact := Testimony{3, Sighting{Host: 4, Age: 10 * ms, Silence: 10 * ms, Limit: 650 * ms}}
 	for _, c := range []struct {
 		name    string
 		own     Testimony
 		others  []Testimony
-		unheard int
+		missing int
 		want    bool
 	}{
 		{"all agree", lost(1), []Testimony{lost(2), lost(3)}, 0, true},
 		{"no other observer", lost(1), nil, 0, true},
-		{"one observer has contact", lost(1), []Testimony{lost(2), hears}, 0, false},
-		{"only the judge has contact", hears, []Testimony{lost(1), lost(2)}, 0, false},
+		{"one observer has contact", lost(1), []Testimony{lost(2), contact}, 0, false},
+		{"only the judge has contact", contact, []Testimony{lost(1), lost(2)}, 0, false},
 		{"one observer has not reported", lost(1), []Testimony{lost(2)}, 1, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, got := Convict(c.own, c.others, c.unheard)
+			_, got := Judge(c.own, c.others, c.missing)
 			require.Equal(t, c.want, got)
 		})
 	}
@@ -118,7 +118,7 @@ func TestConvict(t *testing.T) {
 func ExampleEvidence() {
 	own := Testimony{1, Sighting{Host: 4, Age: 740 * ms, Silence: 740 * ms, Limit: 650 * ms}}
 	other := Testimony{3, Sighting{Host: 4, Age: 710 * ms, Silence: 705 * ms, Limit: 650 * ms}}
-	evidence, lost := Convict(own, []Testimony{other}, 0)
+	evidence, lost := Judge(own, []Testimony{other}, 0)
 	fmt.Println(lost)
 	fmt.Println(evidence)
 	// Output:

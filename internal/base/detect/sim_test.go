@@ -14,28 +14,28 @@ import (
 // net is a group of hosts that all watch each other by beats with echoes, in
 // simulated time, and one judge on host 0.
 type net struct {
-	rng       *rand.Rand
-	late      []point // distribution of the delays of hosts
-	loss      float64
-	cut       map[[2]int]bool
-	hosts     []*host
-	now       time.Duration
-	queue     events
-	count     int
-	convicted map[ID]time.Duration
+	rng      *rand.Rand
+	late     []point // distribution of the delays of hosts
+	loss     float64
+	cut      map[[2]int]bool
+	hosts    []*host
+	now      time.Duration
+	queue    events
+	count    int
+	declared map[ID]time.Duration
 }
 
 type host struct {
-	id       ID
-	observer *Observer
-	seq      uint64
-	heard    []uint64 // by sender: the highest beat received
-	echoed   []uint64 // by host: the highest beat of this host that it has echoed
-	told     [][]Sighting
-	toldAt   []time.Duration
-	inbox    []func()
-	stall    time.Duration
-	dead     bool
+	id         ID
+	observer   *Observer
+	seq        uint64
+	received   []uint64 // by sender: the highest beat received
+	echoed     []uint64 // by host: the highest beat of this host that it has echoed
+	reports    [][]Sighting
+	reportedAt []time.Duration
+	inbox      []func()
+	stall      time.Duration
+	dead       bool
 }
 
 // point is a quantile of a distribution.
@@ -86,10 +86,10 @@ func (q *events) Pop() any {
 }
 
 func newNet(seed uint64, size int, late []point) *net {
-	n := &net{rng: rand.New(rand.NewPCG(seed, 3)), late: late, cut: make(map[[2]int]bool), convicted: make(map[ID]time.Duration)}
+	n := &net{rng: rand.New(rand.NewPCG(seed, 3)), late: late, cut: make(map[[2]int]bool), declared: make(map[ID]time.Duration)}
 	for i := range size {
-		h := &host{id: ID(i), observer: NewObserver(DefaultConfig, 0), heard: make([]uint64, size), echoed: make([]uint64, size),
-			told: make([][]Sighting, size), toldAt: make([]time.Duration, size)}
+		h := &host{id: ID(i), observer: NewObserver(DefaultConfig, 0), received: make([]uint64, size), echoed: make([]uint64, size),
+			reports: make([][]Sighting, size), reportedAt: make([]time.Duration, size)}
 		for j := range size {
 			if j != i {
 				h.observer.Watch(ID(j), 0)
@@ -137,18 +137,18 @@ func (n *net) beat(i int) {
 		if j == i || n.rng.Float64() < n.loss {
 			continue
 		}
-		seq, echo := h.seq, h.heard[j]
+		seq, echo := h.seq, h.received[j]
 		n.at(n.now+50*us+time.Duration(n.rng.Int64N(int64(ms))), func() {
 			if n.cut[[2]int{i, j}] || to.dead {
 				return
 			}
 			to.inbox = append(to.inbox, func() {
-				to.heard[i] = max(to.heard[i], seq)
+				to.received[i] = max(to.received[i], seq)
 				if echo > to.echoed[i] {
 					to.echoed[i] = echo
-					to.observer.Heard(ID(i), n.now)
+					to.observer.Contact(ID(i), n.now)
 				}
-				to.told[i], to.toldAt[i] = seen, n.now
+				to.reports[i], to.reportedAt[i] = seen, n.now
 			})
 			if n.now >= to.stall {
 				n.read(to)
@@ -175,28 +175,28 @@ func (n *net) judge(h *host) {
 	for j := range n.hosts[1:] {
 		id := ID(j + 1)
 		own, _ := h.observer.Sighting(id, n.now)
-		if _, done := n.convicted[id]; done || !own.Suspect() {
+		if _, done := n.declared[id]; done || !own.Suspect() {
 			continue
 		}
 		var others []Testimony
-		unheard := 0
+		missing := 0
 		for k := range n.hosts {
 			s, watched := h.observer.Sighting(ID(k), n.now)
 			if ID(k) == id || !watched || s.Suspect() {
 				continue
 			}
-			if n.now-h.toldAt[k] > 4*DefaultConfig.Interval {
-				unheard++
+			if n.now-h.reportedAt[k] > 4*DefaultConfig.Interval {
+				missing++
 				continue
 			}
-			for _, s := range h.told[k] {
+			for _, s := range h.reports[k] {
 				if s.Host == id {
 					others = append(others, Testimony{ID(k), s})
 				}
 			}
 		}
-		if _, lost := Convict(Testimony{0, own}, others, unheard); lost {
-			n.convicted[id] = n.now
+		if _, lost := Judge(Testimony{0, own}, others, missing); lost {
+			n.declared[id] = n.now
 		}
 	}
 }
@@ -240,7 +240,7 @@ func TestNoFalseVerdict(t *testing.T) {
 				n.at(at, func() { h.stall = max(h.stall, n.now+pause) })
 			}
 			n.run(end)
-			require.Empty(t, n.convicted)
+			require.Empty(t, n.declared)
 		})
 	}
 }
@@ -275,9 +275,9 @@ func TestLossIsFound(t *testing.T) {
 				i := 1 + n.rng.IntN(3)
 				n.at(at, func() { c.lose(n, i) })
 				n.run(at + 2*c.limit)
-				require.Contains(t, n.convicted, ID(i), "seed %d", seed)
-				require.Len(t, n.convicted, 1, "seed %d", seed)
-				longest = max(longest, n.convicted[ID(i)]-at)
+				require.Contains(t, n.declared, ID(i), "seed %d", seed)
+				require.Len(t, n.declared, 1, "seed %d", seed)
+				longest = max(longest, n.declared[ID(i)]-at)
 			}
 			t.Logf("the longest took %v", longest)
 			require.Less(t, longest, c.limit)
@@ -293,7 +293,7 @@ func TestChecksBite(t *testing.T) {
 		h.observer.config.Floor, h.observer.config.Spread = 120*ms, 0
 	}
 	n.run(10 * time.Minute)
-	require.NotEmpty(t, n.convicted, "without patience")
+	require.NotEmpty(t, n.declared, "without patience")
 
 	n = newNet(1, 4, busy)
 	n.at(10*time.Second, func() { n.cut[[2]int{2, 0}] = true })
@@ -303,5 +303,5 @@ func TestChecksBite(t *testing.T) {
 		}
 	}
 	n.run(time.Minute)
-	require.Contains(t, n.convicted, ID(2), "without other observers")
+	require.Contains(t, n.declared, ID(2), "without other observers")
 }

@@ -49,6 +49,6 @@ func TestBusyMachine(t *testing.T) {
 	}
 	require.NoError(t, nodes[4].cmd.Process.Kill())
 	at := time.Now()
-	nodes[0].wait(t, "verdict", func(l told) bool { return l.Process.Rank == 5 })
+	nodes[0].wait(t, "verdict", func(l outputLine) bool { return l.Process.Rank == 5 })
 	t.Logf("a node that was killed then was found lost after %v", time.Since(at))
 }

@@ -46,18 +46,18 @@ type cluster struct {
 
 type simNode struct {
 	*Node
-	rate   float64
-	offset time.Duration
-	inbox  []*Message
-	stall  time.Duration // the node does nothing until then
-	killed time.Duration // 0: alive
-	word   time.Duration // the lease that its processes have, by its clock
-	seen   int           // number of verdicts seen
-	told   []string      // the reported members that keep the decisions
-	leads  []time.Duration
-	lost   map[ID]time.Duration // when the node committed the loss of each other node
-	shut   bool
-	term   uint64 // the highest term that the node has obeyed
+	rate    float64
+	offset  time.Duration
+	inbox   []*Message
+	stall   time.Duration // the node does nothing until then
+	killed  time.Duration // 0: alive
+	word    time.Duration // the lease that its processes have, by its clock
+	seen    int           // number of verdicts seen
+	reports []string      // the reported members that keep the decisions
+	leads   []time.Duration
+	lost    map[ID]time.Duration // when the node committed the loss of each other node
+	shut    bool
+	term    uint64 // the highest term that the node has obeyed
 }
 
 func (s *simNode) clock(t time.Duration) time.Duration {
@@ -230,7 +230,7 @@ func (c *cluster) do(s *simNode, actions []Action) {
 				c.lostNode(a.Entry.Node)
 			}
 		case Deciders:
-			s.told = append(s.told, a.Text)
+			s.reports = append(s.reports, a.Text)
 			c.logf("%d: %s", s.self, a.Text)
 		case Suspected:
 			c.logf("%d suspects %v", s.self, a.Evidence)
@@ -334,7 +334,7 @@ func (c *cluster) work(until time.Duration) {
 		for r := range 2 {
 			c.at(500*ms+time.Duration(i)*ms, func() {
 				p := job.Process{Rank: i, Replica: r}
-				c.propose(decision.Entry{Kind: decision.Born, Process: p, Incarnation: 1, Node: id, ID: p})
+				c.propose(decision.Entry{Kind: decision.Placed, Process: p, Incarnation: 1, Node: id, ID: p})
 			})
 		}
 	}

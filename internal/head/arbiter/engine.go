@@ -199,7 +199,7 @@ func (e *Engine) catchUp() {
 }
 
 func (e *Engine) do(actions []Action) {
-	var news []Action
+	var events []Action
 	for _, a := range actions {
 		switch a := a.(type) {
 		case Send:
@@ -209,14 +209,14 @@ func (e *Engine) do(actions []Action) {
 		case Meet:
 			e.meet(a.Peer)
 		default:
-			news = append(news, a)
+			events = append(events, a)
 		}
 	}
-	if len(news) == 0 {
+	if len(events) == 0 {
 		return
 	}
 	e.mu.Lock()
-	e.events = append(e.events, news...)
+	e.events = append(e.events, events...)
 	e.mu.Unlock()
 	e.some.Broadcast()
 }

@@ -110,8 +110,8 @@ func TestHeadIsLost(t *testing.T) {
 	p := job.Process{Rank: 0, Replica: 1}
 	q := job.Process{Rank: 1, Replica: 0}
 	head.propose(t, decision.Entry{Kind: decision.Opened, Opened: &decision.Folders{Restart: &decision.Restart{Refused: []string{strings.Repeat("long ", 20_000)}}}})
-	head.propose(t, decision.Entry{Kind: decision.Born, Process: p, Incarnation: 1, Node: 2, ID: p})
-	head.propose(t, decision.Entry{Kind: decision.Born, Process: q, Incarnation: 1, Node: 4, ID: q})
+	head.propose(t, decision.Entry{Kind: decision.Placed, Process: p, Incarnation: 1, Node: 2, ID: p})
+	head.propose(t, decision.Entry{Kind: decision.Placed, Process: q, Incarnation: 1, Node: 4, ID: q})
 	head.propose(t, decision.Entry{Kind: decision.Died, Process: p, Incarnation: 1, Cause: job.CauseSignal, Text: "killed"})
 	for _, n := range nodes {
 		n.eventually(t, "the verdict", func() bool { return len(n.verdicts) == 1 })

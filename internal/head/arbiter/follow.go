@@ -30,8 +30,8 @@ func (n *Node) promise(m *Message, now time.Duration) {
 	// A head that does not receive from this node cannot use a promise. The promise would only
 	// keep this node from electing a head that does. A member that has voted in a later
 	// election is bound by its vote.
-	heard, _ := n.observer.Sighting(m.From, now)
-	if heard.Age <= detour*n.timing.Detect.Interval && n.log.status().GetTerm() <= m.Term {
+	sighting, _ := n.observer.Sighting(m.From, now)
+	if sighting.Age <= detour*n.timing.Detect.Interval && n.log.status().GetTerm() <= m.Term {
 		n.headSeq = m.Seq
 		n.promised = max(n.promised, now+n.timing.promise())
 	}
@@ -117,13 +117,13 @@ func (n *Node) free(now time.Duration) bool {
 	return s.Suspect()
 }
 
-// hearRaft passes a message of another member to the log, unless the message requests or
+// receiveRaft passes a message of another member to the log, unless the message requests or
 // grants a vote that this member must not use now.
 //
 // A node that receives decisions from its head begins to keep them: it has become a member,
 // though it may not know that yet. A node that is asked for a vote may not know the members
 // either. So votes are not checked against the list of members.
-func (n *Node) hearRaft(m *raftpb.Message, now time.Duration) {
+func (n *Node) receiveRaft(m *raftpb.Message, now time.Duration) {
 	if n.log == nil && !n.begin(m) {
 		return
 	}
@@ -188,7 +188,7 @@ func (n *Node) beat(now time.Duration) {
 		}
 		if leads {
 			m.Grant = n.grant(id, p)
-			m.Verdicts = n.news(id, p)
+			m.Verdicts = n.verdictsFor(id, p)
 		}
 		n.post(m, now)
 	}

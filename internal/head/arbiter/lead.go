@@ -22,7 +22,7 @@ type lead struct {
 	resigning bool                 // it hands over as soon as it can
 	changing  bool                 // a change of members has been proposed
 	next      []ID                 // the members after that change
-	told      uint64               // the last reported number of changes
+	reported  uint64               // the last reported number of changes
 	leased    map[ID]time.Duration // by node: when its lease has certainly expired, by this node's clock
 	proposed  map[ID]bool          // nodes whose loss has been proposed, which get no lease any more
 	suspected map[ID]bool
@@ -156,16 +156,16 @@ func (n *Node) grant(id ID, p *peer) time.Duration {
 	return d
 }
 
-// maxNews bounds the verdicts in one beat.
-const maxNews = 64
+// maxVerdicts bounds the verdicts in one beat.
+const maxVerdicts = 64
 
-// news returns the verdicts that a peer does not know. Members learn them from the log.
-func (n *Node) news(id ID, p *peer) []job.Verdict {
+// verdictsFor returns the verdicts that a peer does not know. Members learn them from the log.
+func (n *Node) verdictsFor(id ID, p *peer) []job.Verdict {
 	if n.isMember(id) || p.epoch >= uint64(len(n.verdicts)) {
 		return nil
 	}
 	next := n.verdicts[p.epoch:]
-	return next[:min(len(next), maxNews)]
+	return next[:min(len(next), maxVerdicts)]
 }
 
 // judge proposes the loss of each node that all its observers suspect and whose lease has
@@ -186,8 +186,8 @@ func (n *Node) judge(now time.Duration) {
 			delete(n.lead.suspected, id)
 			continue
 		}
-		others, unheard := n.testimonies(id, now)
-		evidence, lost := detect.Convict(detect.Testimony{Observer: n.self, Sighting: own}, others, unheard)
+		others, missing := n.testimonies(id, now)
+		evidence, lost := detect.Judge(detect.Testimony{Observer: n.self, Sighting: own}, others, missing)
 		if !n.lead.suspected[id] {
 			n.lead.suspected[id] = true
 			n.act(Suspected{evidence})
@@ -204,8 +204,8 @@ func (n *Node) judge(now time.Duration) {
 }
 
 // testimonies collects the sightings of a node by its other observers. It omits observers that
-// this node suspects, too. unheard counts the observers without a recent report.
-func (n *Node) testimonies(id ID, now time.Duration) (all []detect.Testimony, unheard int) {
+// this node suspects, too. missing counts the observers without a recent report.
+func (n *Node) testimonies(id ID, now time.Duration) (all []detect.Testimony, missing int) {
 	for _, o := range n.order {
 		if n.isLost(o) || !n.meet(o, id) {
 			continue
@@ -215,10 +215,10 @@ func (n *Node) testimonies(id ID, now time.Duration) (all []detect.Testimony, un
 		}
 		r, ok := n.peers[o].sightings[id]
 		if !ok || now-r.at > detour*n.timing.Detect.Interval {
-			unheard++
+			missing++
 			continue
 		}
 		all = append(all, detect.Testimony{Observer: o, Sighting: r.Sighting})
 	}
-	return all, unheard
+	return all, missing
 }

@@ -41,7 +41,7 @@ func TestPartition(t *testing.T) {
 				_, three := nodes[2].find("lead", any1)
 				return two || three
 			}, 60*time.Second, time.Millisecond)
-			nodes[1].wait(t, string(decision.Lost), func(l told) bool { return l.Node == Head })
+			nodes[1].wait(t, string(decision.Lost), func(l outputLine) bool { return l.Node == Head })
 			hosts.Around(0, netns.Conditions{})
 			f := nodes[0].wait(t, "fence", any1)
 			require.Contains(t, f.Text, "declared lost")
@@ -65,5 +65,5 @@ func TestHalfDeadLink(t *testing.T) {
 		require.False(t, verdict, "node %d", i+1)
 	}
 	require.NoError(t, nodes[3].cmd.Process.Kill()) // all other nodes have watched node 3 all the time
-	nodes[0].wait(t, "verdict", func(l told) bool { return l.Process.Rank == 4 })
+	nodes[0].wait(t, "verdict", func(l outputLine) bool { return l.Process.Rank == 4 })
 }

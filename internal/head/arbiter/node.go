@@ -248,10 +248,10 @@ func (n *Node) Receive(m *Message, now time.Duration) []Action {
 		}
 	}
 	n.follow(m)
-	n.hear(p, m, now)
+	n.recordBeat(p, m, now)
 	n.promise(m, now)
 	for _, r := range m.Raft {
-		n.hearRaft(r, now)
+		n.receiveRaft(r, now)
 	}
 	n.drain(now)
 	if n.lead.fresh { // the new head may be able to declare losses at once
@@ -316,11 +316,11 @@ func (n *Node) take() []Action {
 	return a
 }
 
-// hear records a beat of p.
-func (n *Node) hear(p *peer, m *Message, now time.Duration) {
+// recordBeat records a beat of p.
+func (n *Node) recordBeat(p *peer, m *Message, now time.Duration) {
 	if m.Echo > p.echo && m.Echo <= n.seq {
 		p.echo = m.Echo
-		n.observer.Heard(m.From, now)
+		n.observer.Contact(m.From, now)
 		if m.Leader == m.From && m.Term == n.term && m.Grant > 0 && n.seq-m.Echo < history {
 			n.extend(n.sent[m.Echo%history] + m.Grant)
 		}

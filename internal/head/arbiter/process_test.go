@@ -35,8 +35,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// told collects the output of a test node, line by line.
-type told struct {
+// outputLine is a line of the output of a test node.
+type outputLine struct {
 	Port    int
 	What    string
 	Node    ID
@@ -61,7 +61,7 @@ func serve(in io.Reader, out io.Writer) error {
 		return err
 	}
 	say := json.NewEncoder(out)
-	if err := say.Encode(told{Port: socket.Port()}); err != nil {
+	if err := say.Encode(outputLine{Port: socket.Port()}); err != nil {
 		return err
 	}
 	var s bootstrap
@@ -81,7 +81,7 @@ func serve(in io.Reader, out io.Writer) error {
 		if !ok {
 			return nil
 		}
-		t := told{At: lease.Now(), Held: word.Held()}
+		t := outputLine{At: lease.Now(), Held: word.Held()}
 		switch a := a.(type) {
 		case Lead:
 			t.What, t.Node = "lead", s.Self
@@ -90,7 +90,7 @@ func serve(in io.Reader, out io.Writer) error {
 					break
 				}
 				is := job.Process{Rank: int(p.ID)}
-				place := decision.Entry{Kind: decision.Born, Process: is, Incarnation: 1, Node: p.ID, ID: is}
+				place := decision.Entry{Kind: decision.Placed, Process: is, Incarnation: 1, Node: p.ID, ID: is}
 				for e.Propose(place) != nil {
 					time.Sleep(time.Millisecond)
 				}
@@ -116,20 +116,20 @@ type process struct {
 	in  io.WriteCloser
 
 	mu    sync.Mutex
-	lines []told
+	lines []outputLine
 }
 
-func (p *process) find(what string, match func(told) bool) (t told, ok bool) {
+func (p *process) find(what string, match func(outputLine) bool) (t outputLine, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	i := slices.IndexFunc(p.lines, func(t told) bool { return t.What == what && match(t) })
+	i := slices.IndexFunc(p.lines, func(t outputLine) bool { return t.What == what && match(t) })
 	if i < 0 {
 		return t, false
 	}
 	return p.lines[i], true
 }
 
-func (p *process) wait(t *testing.T, what string, match func(told) bool) (got told) {
+func (p *process) wait(t *testing.T, what string, match func(outputLine) bool) (got outputLine) {
 	t.Helper()
 	require.Eventually(t, func() bool {
 		line, ok := p.find(what, match)
@@ -141,7 +141,7 @@ func (p *process) wait(t *testing.T, what string, match func(told) bool) (got to
 	return got
 }
 
-func any1(told) bool { return true }
+func any1(outputLine) bool { return true }
 
 // startProcesses starts nodes on this machine.
 func startProcesses(t *testing.T, n int) []*process {
@@ -166,12 +166,12 @@ func startAt(t *testing.T, addresses []string, command func(i int) *exec.Cmd) []
 		t.Cleanup(func() { p.cmd.Process.Kill(); p.cmd.Wait() })
 		lines := bufio.NewScanner(out)
 		require.True(t, lines.Scan())
-		var first told
+		var first outputLine
 		require.NoError(t, json.Unmarshal(lines.Bytes(), &first))
 		roster = append(roster, Peer{ID: ID(i + 1), Host: fmt.Sprint("host", i), Address: net.JoinHostPort(address, fmt.Sprint(first.Port))})
 		go func() {
 			for lines.Scan() {
-				var l told
+				var l outputLine
 				if json.Unmarshal(lines.Bytes(), &l) == nil {
 					p.mu.Lock()
 					p.lines = append(p.lines, l)
@@ -186,7 +186,7 @@ func startAt(t *testing.T, addresses []string, command func(i int) *exec.Cmd) []
 		require.NoError(t, json.NewEncoder(p.in).Encode(bootstrap{ID(i + 1), roster, secret}))
 	}
 	for i := range all[1:] {
-		all[0].wait(t, string(decision.Born), func(l told) bool { return l.Node == ID(i+2) })
+		all[0].wait(t, string(decision.Placed), func(l outputLine) bool { return l.Node == ID(i+2) })
 	}
 	return all
 }
@@ -219,10 +219,10 @@ func TestKill(t *testing.T) {
 		}
 		return false
 	}, 60*time.Second, time.Millisecond, "no node leads")
-	l := next.wait(t, string(decision.Lost), func(l told) bool { return l.Node == Head })
+	l := next.wait(t, string(decision.Lost), func(l outputLine) bool { return l.Node == Head })
 	t.Logf("the head was declared lost %v after its kill", l.At-at)
 	kill(4) // a node that reports to a later head, not to the first one
-	v := next.wait(t, "verdict", func(l told) bool { return l.Process.Rank == 4 })
+	v := next.wait(t, "verdict", func(l outputLine) bool { return l.Process.Rank == 4 })
 	require.Contains(t, v.Text, "last heard")
 }
 
@@ -232,7 +232,7 @@ func TestStop(t *testing.T) {
 	nodes := startProcesses(t, 4)
 	stopped := nodes[3]
 	require.NoError(t, stopped.cmd.Process.Signal(syscall.SIGSTOP))
-	nodes[1].wait(t, "verdict", func(l told) bool { return l.Process.Rank == 4 })
+	nodes[1].wait(t, "verdict", func(l outputLine) bool { return l.Process.Rank == 4 })
 	_, ok := stopped.find("fence", any1)
 	require.False(t, ok)
 	require.NoError(t, stopped.cmd.Process.Signal(syscall.SIGCONT))

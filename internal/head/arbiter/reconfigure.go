@@ -146,7 +146,7 @@ func (n *Node) candidate(now time.Duration) (id ID, hosts int) {
 // tellDeciders reports the members that keep the decisions once after each change.
 func (n *Node) tellDeciders() {
 	state := n.log.state
-	if n.lead.told == state.Changes {
+	if n.lead.reported == state.Changes {
 		return
 	}
 	for _, id := range state.Members {
@@ -154,7 +154,7 @@ func (n *Node) tellDeciders() {
 			return // reported later
 		}
 	}
-	n.lead.told = state.Changes
+	n.lead.reported = state.Changes
 	var hosts []string
 	for _, p := range n.roster {
 		if n.isMember(p.ID) {

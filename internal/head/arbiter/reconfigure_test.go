@@ -226,19 +226,19 @@ func TestNoChangeOnOldLeases(t *testing.T) {
 func TestHeadReportsMembers(t *testing.T) {
 	c := newCluster(2, 4, 1, DefaultTiming)
 	c.work(10 * time.Second)
-	var told []string
+	var reports []string
 	for _, lost := range []ID{0, 3, 4, 5, 2} {
 		if lost != 0 {
 			c.kill(lost)
 		}
 		require.NoError(t, c.run(c.now+4*time.Second))
-		told = append(told, c.nodes[Head].told...)
-		c.nodes[Head].told = nil
+		reports = append(reports, c.nodes[Head].reports...)
+		c.nodes[Head].reports = nil
 	}
 	require.Equal(t, []string{
 		"the decisions of the head are kept on h0, h1 and h3 now",
 		"the decisions of the head are kept on h0, h1 and h4 now",
 		"losing the head on h0 ends the job: there is no third host any more to keep its decisions",
-	}, told)
+	}, reports)
 	require.Equal(t, Head, c.head())
 }

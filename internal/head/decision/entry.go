@@ -18,12 +18,12 @@ type Kind string
 
 // The decisions.
 const (
-	// Born: Process gets its slot in Incarnation on Node. The entry is decided before the
+	// Placed: Process gets its slot in Incarnation on Node. The entry is decided before the
 	// process is started, or before a spare learns of its slot. ID is the name under which the
 	// process was started, by which its agent knows it. For a Spare, which has no slot yet,
 	// Process is its ID. A process that Relieves takes over from the live process of the slot
 	// at a cut, and has no slot before that.
-	Born Kind = "born"
+	Placed Kind = "born"
 	// Vacant: the slot of Process has no process at the start, since no host has room for it.
 	Vacant     Kind = "vacant"
 	Spawned    Kind = "spawned"     // Process, Incarnation, PID: its agent has started it
@@ -108,7 +108,7 @@ var ErrEntry = errors.New("invalid decision")
 func (e *Entry) check() error {
 	ok := true
 	switch e.Kind {
-	case Born:
+	case Placed:
 		ok = e.Node != 0 && e.Incarnation != 0
 	case Lost, Added, Removed, Resigned:
 		ok = e.Node != 0

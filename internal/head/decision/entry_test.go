@@ -12,7 +12,7 @@ import (
 )
 
 func TestEntryIsChecked(t *testing.T) {
-	for _, e := range []Entry{{}, {Kind: "x"}, {Kind: Born, Node: 2}, {Kind: Born, Incarnation: 1}, {Kind: Lost}, {Kind: Added}, {Kind: Removed},
+	for _, e := range []Entry{{}, {Kind: "x"}, {Kind: Placed, Node: 2}, {Kind: Placed, Incarnation: 1}, {Kind: Lost}, {Kind: Added}, {Kind: Removed},
 		{Kind: Died, Incarnation: 1}, {Kind: Died, Cause: job.CauseExit}, {Kind: Spawned}, {Kind: Withdrawn}, {Kind: Finished}, {Kind: Drained},
 		{Kind: HostJoined}, {Kind: HostJoined, Host: &Host{Node: 2, Name: "h"}}, {Kind: Fired, Index: -1, Incarnation: 1}, {Kind: Fired}, {Kind: Opened}, {Kind: SetWhole}, {Kind: SetDone}, {Kind: SetAbandoned}, {Kind: Part},
 		{Kind: Decided, Text: strings.Repeat("v", MaxEntry)}} {
@@ -86,7 +86,7 @@ func TestShorten(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	e := Entry{Kind: Born, Process: at(1, 1), Incarnation: 1, Node: 2}
+	e := Entry{Kind: Placed, Process: at(1, 1), Incarnation: 1, Node: 2}
 	b, err := e.Encode()
 	require.NoError(f, err)
 	f.Add(b)

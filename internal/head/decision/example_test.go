@@ -12,7 +12,7 @@ func ExampleState() {
 	s := decision.NewState()
 	for replica := range 2 {
 		p := job.Process{Rank: 0, Replica: replica}
-		s.Apply(decision.Entry{Kind: decision.Born, Process: p, Incarnation: 1, Node: detect.ID(2 + replica), ID: p})
+		s.Apply(decision.Entry{Kind: decision.Placed, Process: p, Incarnation: 1, Node: detect.ID(2 + replica), ID: p})
 	}
 	for _, v := range s.Apply(decision.Entry{Kind: decision.Lost, Node: 3, Text: "last heard 0.7 s ago"}) {
 		fmt.Println(v.Epoch, v.Process, v.Cause, v.Detail)

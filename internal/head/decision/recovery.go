@@ -29,8 +29,8 @@ type Replaced struct {
 type Rollback struct {
 	At         time.Duration `json:"at"`
 	Ranks      []int         `json:"ranks"`               // the lost ranks
-	Convicted  *job.Endpoint `json:"convicted,omitempty"` // the blamed process, if its blame began the rollback
-	Doubt      []int         `json:"doubt,omitempty"`     // ranks with a dispute that blames no process
+	Blamed     *job.Endpoint `json:"convicted,omitempty"` // the blamed process, if its blame began the rollback
+	Disputed   []int         `json:"doubt,omitempty"`     // ranks with a dispute that blames no process
 	Since      time.Duration `json:"since"`               // when the first rank was lost, or the dispute or blame began
 	Number     uint64        `json:"number"`
 	Generation uint32        `json:"generation"`
@@ -56,9 +56,9 @@ func (s *State) recover(e Entry) (verdicts []job.Verdict) {
 		s.Backups, s.Backup = s.Backups+1, d.Number
 	case recovery.RolledBack:
 		b := Rollback{At: e.At, Ranks: e.Ranks, Since: e.Since, Number: d.Number, Generation: d.Generation}
-		b.Convicted = d.Convicted
-		if d.Doubt {
-			b.Doubt = []int{d.Since}
+		b.Blamed = d.Blamed
+		if d.Disputed {
+			b.Disputed = []int{d.Since}
 		}
 		s.Rollbacks = append(s.Rollbacks, b)
 		s.join(e, left)

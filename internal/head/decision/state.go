@@ -156,7 +156,7 @@ func (s *State) Apply(e Entry) []job.Verdict {
 
 func (s *State) apply(e Entry) []job.Verdict {
 	switch e.Kind {
-	case Born:
+	case Placed:
 		return s.bear(e)
 	case Vacant:
 		return s.vacate(e)
@@ -264,7 +264,7 @@ func (s *State) bear(e Entry) []job.Verdict {
 		s.unspare(e.ID)
 	}
 	s.Places[e.Process] = place
-	s.Recovery.Born(e.Process, e.Incarnation)
+	s.Recovery.Placed(e.Process, e.Incarnation)
 	switch {
 	case lost:
 		return []job.Verdict{s.die(e.Process, Entry{Kind: Lost, At: e.At, Cause: job.CauseHost, Text: loss.Text})}

@@ -16,8 +16,8 @@ import (
 
 func at(rank, replica int) job.Process { return job.Process{Rank: rank, Replica: replica} }
 
-func born(p job.Process, incarnation uint32, node detect.ID) Entry {
-	return Entry{Kind: Born, Process: p, Incarnation: incarnation, Node: node, ID: p}
+func place(p job.Process, incarnation uint32, node detect.ID) Entry {
+	return Entry{Kind: Placed, Process: p, Incarnation: incarnation, Node: node, ID: p}
 }
 
 // placed is the state of a job with two ranks in two replicas, replica k on
@@ -26,7 +26,7 @@ func placed(t *testing.T) *State {
 	s := NewState()
 	for rank := range 2 {
 		for replica := range 2 {
-			require.Empty(t, s.Apply(born(at(rank, replica), 1, detect.ID(2+replica))))
+			require.Empty(t, s.Apply(place(at(rank, replica), 1, detect.ID(2+replica))))
 		}
 	}
 	return s
@@ -69,10 +69,10 @@ func TestVerdicts(t *testing.T) {
 func TestReplacement(t *testing.T) {
 	s := placed(t)
 	s.Apply(Entry{Kind: Spawned, Process: at(0, 1), Incarnation: 1, PID: 100})
-	s.Apply(born(at(0, 1), 2, 2))
+	s.Apply(place(at(0, 1), 2, 2))
 	require.EqualValues(t, 1, s.Places[at(0, 1)].Incarnation, "the slot is taken")
 	s.Apply(die(at(0, 1), 1, job.CauseSignal))
-	s.Apply(born(at(0, 1), 2, 2))
+	s.Apply(place(at(0, 1), 2, 2))
 	require.Equal(t, Running, s.Places[at(0, 1)].Status)
 	require.Equal(t, []Predecessor{{Process: at(0, 1), Place: Place{1, 3, at(0, 1), 100, Dead}}}, s.Former)
 	require.Empty(t, s.Apply(die(at(0, 1), 1, job.CauseSignal)))
@@ -83,11 +83,11 @@ func TestReplacement(t *testing.T) {
 	v := s.Apply(Entry{Kind: Withdrawn, Process: at(0, 1), Incarnation: 2, Text: "not needed any more"})
 	require.Equal(t, []job.Verdict{{Epoch: 2, Process: at(0, 1), Incarnation: 2, Cause: job.CauseExit, Detail: "not needed any more"}}, v)
 	require.True(t, s.Verdicts[1].Withdrawn)
-	s.Apply(born(at(0, 1), 2, 3))
+	s.Apply(place(at(0, 1), 2, 3))
 	require.Equal(t, Dead, s.Places[at(0, 1)].Status, "an old incarnation")
 
 	s.Apply(Entry{Kind: Lost, Node: 3, Text: "lost"})
-	require.Equal(t, []job.Verdict{{Epoch: 4, Process: at(1, 1), Incarnation: 2, Cause: job.CauseHost, Detail: "lost"}}, s.Apply(born(at(1, 1), 2, 3)),
+	require.Equal(t, []job.Verdict{{Epoch: 4, Process: at(1, 1), Incarnation: 2, Cause: job.CauseHost, Detail: "lost"}}, s.Apply(place(at(1, 1), 2, 3)),
 		"no process lives on a lost node")
 	require.Equal(t, Dead, s.Places[at(1, 1)].Status)
 }
@@ -97,7 +97,7 @@ func TestReplacement(t *testing.T) {
 func TestSpares(t *testing.T) {
 	s := placed(t)
 	for i := range 4 {
-		e := born(at(2+i, 0), 1, detect.ID(2+i%2))
+		e := place(at(2+i, 0), 1, detect.ID(2+i%2))
 		e.Spare = true
 		s.Apply(e)
 		s.Apply(Entry{Kind: Spawned, Process: e.Process, Incarnation: 1, PID: 200 + i})
@@ -107,7 +107,7 @@ func TestSpares(t *testing.T) {
 	require.Equal(t, Dead, s.Spares[at(2, 0)].Status)
 	s.Apply(die(at(0, 0), 1, job.CauseSignal))
 	take := func(id job.Process, incarnation uint32) []job.Verdict {
-		return s.Apply(Entry{Kind: Born, Process: at(0, 0), Incarnation: incarnation, Node: 3, ID: id})
+		return s.Apply(Entry{Kind: Placed, Process: at(0, 0), Incarnation: incarnation, Node: 3, ID: id})
 	}
 	require.Equal(t, []job.Verdict{{Epoch: 2, Process: at(0, 0), Incarnation: 2, Cause: job.CauseExit, Detail: "the spare process has ended"}}, take(at(2, 0), 2))
 	require.Empty(t, take(at(3, 0), 3))
@@ -118,7 +118,7 @@ func TestSpares(t *testing.T) {
 	require.Equal(t, at(0, 0), verdicts[0].Process)
 	require.Equal(t, Dead, s.Spares[at(5, 0)].Status)
 	require.Equal(t, Running, s.Spares[at(4, 0)].Status)
-	e := born(at(6, 0), 1, 3)
+	e := place(at(6, 0), 1, 3)
 	e.Spare = true
 	s.Apply(e)
 	require.Equal(t, Dead, s.Spares[at(6, 0)].Status, "no spare lives on a lost node")
@@ -201,7 +201,7 @@ func TestMembers(t *testing.T) {
 // Any state is the same after a snapshot, and develops in the same way from there.
 func TestSnapshot(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
-	kinds := []Kind{Born, Born, Born, Spawned, Started, Died, Died, Withdrawn, Lost, Finished, Finished, Drained, Fired, Injected,
+	kinds := []Kind{Placed, Placed, Placed, Spawned, Started, Died, Died, Withdrawn, Lost, Finished, Finished, Drained, Fired, Injected,
 		Opened, SetWhole, SetDone, SetAbandoned, Decided, Released, Added, Removed}
 	random := func() Entry {
 		e := Entry{

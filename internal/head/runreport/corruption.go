@@ -9,14 +9,14 @@ type Corruption struct {
 	Differed int64 `json:"differed"` // comparisons whose results were not all equal
 	// differences for which the right result or state was found, or after which the job rolled
 	// back to a backup
-	Repaired  int64       `json:"repaired"`
-	Convicted []Convicted `json:"convicted"`       // processes that computed wrong results or states
-	Latency   float64     `json:"latency_seconds"` // time from the first fault to the detection of the first process
+	Repaired int64    `json:"repaired"`
+	Blamed   []Blamed `json:"convicted"`       // processes that computed wrong results or states
+	Latency  float64  `json:"latency_seconds"` // time from the first fault to the detection of the first process
 }
 
-// Convicted is a process that computed wrong results or had a wrong state. It describes the
+// Blamed is a process that computed wrong results or had a wrong state. It describes the
 // first one found.
-type Convicted struct {
+type Blamed struct {
 	Process     job.Process `json:"process"`     // the process
 	Incarnation uint32      `json:"incarnation"` // above 1 if it replaced a dead process
 	// processor on which the task ran, or the process when its state was compared, by the

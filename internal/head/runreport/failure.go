@@ -42,12 +42,12 @@ func (f *Failure) HandledBy(p job.Process, at time.Duration) bool {
 
 // Evidence is the set of observations for which a host was declared lost.
 type Evidence struct {
-	LastHeard   float64       `json:"last_heard_seconds"`   // when the last message from the host was received
-	LastHeardBy string        `json:"last_heard_by"`        // the observer that received it
-	Suspected   float64       `json:"suspected_seconds"`    // when the host was first suspected
-	Declared    float64       `json:"declared_seconds"`     // when it was declared lost
-	Observers   []Observation `json:"observers"`            // the report of each observer at that time, the head first
-	Connection  string        `json:"connection,omitempty"` // why the connection to its agent had ended
+	LastSeen   float64       `json:"last_heard_seconds"`   // when the last message from the host was received
+	LastSeenBy string        `json:"last_heard_by"`        // the observer that received it
+	Suspected  float64       `json:"suspected_seconds"`    // when the host was first suspected
+	Declared   float64       `json:"declared_seconds"`     // when it was declared lost
+	Observers  []Observation `json:"observers"`            // the report of each observer at that time, the head first
+	Connection string        `json:"connection,omitempty"` // why the connection to its agent had ended
 }
 
 // Observation is one observer's report on the lost host.

@@ -46,7 +46,7 @@ func TestReasonsOfRollbacks(t *testing.T) {
 		"as ranks [0 2] were lost":                                       {Lost: []int{0, 2}},
 		"as ranks [] were lost":                                          {},
 		"as there was a doubt about rank 1":                              {Differed: []int{1}},
-		"as 0.1 was convicted of a wrong result and ranks [2] were lost": {Lost: []int{2}, Convicted: &job.Process{Replica: 1}},
+		"as 0.1 was convicted of a wrong result and ranks [2] were lost": {Lost: []int{2}, Blamed: &job.Process{Replica: 1}},
 		"as there was a doubt about rank 1 and ranks [0] were lost":      {Lost: []int{0}, Differed: []int{1}},
 	} {
 		require.Equal(t, want, b.Why())

@@ -77,7 +77,7 @@ type Rollback struct {
 	Differed []int `json:"differed,omitempty"`
 	// the process that was blamed for a wrong result, and may have computed other wrong
 	// results before (-sdc sample)
-	Convicted *job.Process `json:"convicted,omitempty"`
+	Blamed    *job.Process `json:"convicted,omitempty"`
 	SafePoint uint64       `json:"safe_point"` // the safe point to which the job rolled back
 	Seconds   float64      `json:"seconds"`    // time from the loss of the rank, or from the difference, until the program continued; 0 if it did not
 
@@ -88,8 +88,8 @@ type Rollback struct {
 // Why returns in words why the job rolled back.
 func (b Rollback) Why() string {
 	var all []string
-	if b.Convicted != nil {
-		all = append(all, fmt.Sprintf("%v was convicted of a wrong result", b.Convicted))
+	if b.Blamed != nil {
+		all = append(all, fmt.Sprintf("%v was convicted of a wrong result", b.Blamed))
 	}
 	if len(b.Differed) > 0 {
 		all = append(all, fmt.Sprintf("there was a doubt about rank %d", b.Differed[0]))

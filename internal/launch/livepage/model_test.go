@@ -133,7 +133,7 @@ func largeJob(ranks int) (*runreport.Status, *runreport.Report) {
 }
 
 func BenchmarkUpdate(b *testing.B) {
-	s := &Server{news: make(chan struct{})}
+	s := &Server{changed: make(chan struct{})}
 	status, r := largeJob(128)
 	for b.Loop() {
 		status.Elapsed += Every.Seconds()

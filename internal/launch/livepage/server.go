@@ -51,7 +51,7 @@ type Server struct {
 	status  runreport.Status
 	report  *runreport.Report // nil: no update yet
 	end     *end
-	news    chan struct{} // closed and replaced when there is a new event or frame
+	changed chan struct{} // closed and replaced when there is a new event or frame
 }
 
 // end is the end of the job.
@@ -81,7 +81,7 @@ func listenWithin(at Address, j Job, limits limits) (*Server, error) {
 	host, _ := at.split()
 	_, port, _ := net.SplitHostPort(l.Addr().String()) // Addr is always an address
 	at.Listen = net.JoinHostPort(host, port)
-	s := &Server{at: at, job: j, limits: limits, crowd: &crowd{most: limits.connections}, news: make(chan struct{})}
+	s := &Server{at: at, job: j, limits: limits, crowd: &crowd{most: limits.connections}, changed: make(chan struct{})}
 	s.http = &http.Server{Handler: s.handler(), ConnContext: s.crowd.enter, ConnState: s.crowd.change, MaxHeaderBytes: maxHeader,
 		ReadTimeout: limits.request, WriteTimeout: limits.answer, IdleTimeout: limits.idle,
 		ErrorLog: log.New(io.Discard, "", 0)} // protocol errors of clients do not concern the job
@@ -120,8 +120,8 @@ func (s *Server) Tell(e Event) {
 }
 
 func (s *Server) wake() {
-	close(s.news)
-	s.news = make(chan struct{})
+	close(s.changed)
+	s.changed = make(chan struct{})
 }
 
 // endTime bounds the time that viewers have to receive the end of the job.
@@ -227,10 +227,10 @@ func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	out := http.NewResponseController(w)
 	_ = out.SetReadDeadline(time.Time{}) // the request has arrived, and the answer lasts as long as the job
-	told, first := 0, true
+	sent, first := 0, true
 	for {
 		s.mu.Lock()
-		news, over := s.news, s.end
+		changed, over := s.changed, s.end
 		var b bytes.Buffer
 		if first {
 			event(&b, "job", struct {
@@ -239,10 +239,10 @@ func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) {
 			}{s.job, s.model.History})
 			first = false
 		}
-		for _, e := range s.model.Events[told:] {
+		for _, e := range s.model.Events[sent:] {
 			event(&b, "event", e)
 		}
-		told = len(s.model.Events)
+		sent = len(s.model.Events)
 		if s.report != nil {
 			event(&b, "frame", &s.model.Frame)
 		}
@@ -255,7 +255,7 @@ func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		select {
-		case <-news:
+		case <-changed:
 		case <-r.Context().Done():
 			return
 		}

@@ -123,7 +123,7 @@ func TestEndOfAProcess(t *testing.T) {
 			require.NoError(t, x.Fail(job.Failure{}, job.Stats{}))
 			l.running.Wait()
 			var kinds []job.Kind
-			all := l.told()
+			all := l.takeEvents()
 			for _, e := range all[:len(all)-1] {
 				require.Equal(t, p, e.(head.Said).From)
 				kinds = append(kinds, e.(head.Said).Message.Kind)

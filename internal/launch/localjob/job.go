@@ -114,8 +114,8 @@ func (l *localJob) tell(e head.Event) {
 	}
 }
 
-// told removes and returns the waiting events.
-func (l *localJob) told() []head.Event {
+// takeEvents removes and returns the waiting events.
+func (l *localJob) takeEvents() []head.Event {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	events := l.events
@@ -136,7 +136,7 @@ func (l *localJob) loop() {
 		}
 		select {
 		case <-l.some:
-			for _, e := range l.told() {
+			for _, e := range l.takeEvents() {
 				l.step(e)
 			}
 		case <-due:
@@ -176,7 +176,7 @@ func (l *localJob) do(a head.Action) []head.Event {
 			return []head.Event{head.Failed{Err: err.Error()}}
 		}
 	case head.Send:
-		l.procs[a.To].hear(a.Message)
+		l.procs[a.To].receive(a.Message)
 	case head.Kill:
 		l.procs[a.To].end(l.killed())
 	case head.AskQuiet:

@@ -43,8 +43,8 @@ func (p *process) endpoint() job.Endpoint {
 	return job.Endpoint{Process: p.at.ID, Incarnation: p.at.Incarnation}
 }
 
-// hear handles a message of the head.
-func (p *process) hear(m *job.Message) {
+// receive handles a message of the head.
+func (p *process) receive(m *job.Message) {
 	switch m.Kind {
 	case job.KindSetup:
 		if p.setup = *m.Setup; p.setup.Joiner { // a joiner's links arrive as events
@@ -57,12 +57,12 @@ func (p *process) hear(m *job.Message) {
 	case job.KindEnd, job.KindRefuse:
 		p.end(errors.New(m.Text))
 	default:
-		p.hears(m.Event())
+		p.queue(m.Event())
 	}
 }
 
-// hears queues an event for the process, which receives it once it lives.
-func (p *process) hears(e job.Event) {
+// queue queues an event for the process, which receives it once it lives.
+func (p *process) queue(e job.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.events = append(p.events, e)
@@ -90,7 +90,7 @@ func (p *process) connect(c job.Connected, later bool) {
 	case gone:
 		_ = c.Link.Close()
 	case later:
-		p.hears(c)
+		p.queue(c)
 	default:
 		p.first[c.Process] = c.Link
 	}

@@ -34,7 +34,7 @@ type Section struct {
 	reached   map[root]*reached
 	clean     []outcome // by task: the outcome from the real entry state
 	digest    *digest   // nil if the rank has one replica
-	guilty    map[*engine.Kernel]int
+	faulty    map[*engine.Kernel]int
 	place     int // index of this process among the live replicas
 	of        int // number of live replicas
 
@@ -44,15 +44,15 @@ type Section struct {
 	a, b     outcome
 }
 
-// guiltyTasks is the number of tasks of one kernel whose differences are examined. Further
+// faultyTasks is the number of tasks of one kernel whose differences are examined. Further
 // tasks of it would have the same error.
-const guiltyTasks = 2
+const faultyTasks = 2
 
 // Section begins the checks of s, which was opened at at. watched is memory that no task
 // names.
 func (t *Trial) Section(s *engine.Section, at *callsite.Site, watched []update.Region) *Section {
 	c := &Section{trial: t, s: s, at: at, watched: watched, before: t.leftovers.hint(), stale: t.leftovers.restore(),
-		layouts: t.layouts, guilty: make(map[*engine.Kernel]int)}
+		layouts: t.layouts, faulty: make(map[*engine.Kernel]int)}
 	s.Agree = c.agree
 	return c
 }
@@ -152,7 +152,7 @@ func (c *Section) run(i int) {
 		// tasks and the next one.
 		c.attempt(i, &c.a, nil)
 	}
-	if c.mine(i) && c.guilty[c.s.Tasks[i].Kernel] < guiltyTasks {
+	if c.mine(i) && c.faulty[c.s.Tasks[i].Kernel] < faultyTasks {
 		c.elementwise(i)
 	}
 }

@@ -12,7 +12,7 @@ import (
 // memory that it names in inout has its entry contents. The results must not change.
 func (c *Section) soak() {
 	first := make([]outcome, len(c.s.Tasks))
-	var guilty []int
+	var faulty []int
 	var seen []difference
 	last := poisonB
 	if len(c.stale) == 0 && !c.writes() { // the tasks write only partial results, so a second run would be the same
@@ -43,9 +43,9 @@ func (c *Section) soak() {
 			if p == poisonA {
 				others = others[:1]
 			}
-			if d, differs := c.compare(i, others...); differs && c.guilty[c.s.Tasks[i].Kernel] < guiltyTasks {
-				c.guilty[c.s.Tasks[i].Kernel]++
-				guilty, seen = append(guilty, i), append(seen, d)
+			if d, differs := c.compare(i, others...); differs && c.faulty[c.s.Tasks[i].Kernel] < faultyTasks {
+				c.faulty[c.s.Tasks[i].Kernel]++
+				faulty, seen = append(faulty, i), append(seen, d)
 			}
 			first[i] = outcome{}
 		}
@@ -60,7 +60,7 @@ func (c *Section) soak() {
 	for _, st := range c.stale {
 		c.shadow.restore(st.mem)
 	}
-	for n, i := range guilty {
+	for n, i := range faulty {
 		c.blame(i, seen[n])
 	}
 }

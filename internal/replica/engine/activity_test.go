@@ -21,7 +21,7 @@ type countingHead struct {
 	engine   *Engine
 	counting sync.Mutex
 	counted  sync.WaitGroup
-	told     int
+	reports  int
 }
 
 func (h *countingHead) Stats(count func() job.Stats) {
@@ -36,7 +36,7 @@ func (h *countingHead) Tell(count func() job.Stats) {
 	h.counting.Lock()
 	defer h.counting.Unlock()
 	count()
-	h.told++
+	h.reports++
 }
 
 // atOnce accepts every frame immediately, while the sender holds the lock of the messages.
@@ -73,5 +73,5 @@ func TestActivityIsTakenBeforeItIsCounted(t *testing.T) {
 		require.FailNow(t, "deadlock of the two reports")
 	}
 	h.counted.Wait()
-	require.Equal(t, 1, h.told)
+	require.Equal(t, 1, h.reports)
 }

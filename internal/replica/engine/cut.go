@@ -105,7 +105,7 @@ func (r *recovering) drain(number uint64, yield func(func())) error {
 		if err == nil {
 			// The hash of a state does not cover messages that the program has not received yet.
 			// A wrong message has to be found before a backup or a joiner gets it.
-			err = msgs.SumsHeard(ctx)
+			err = msgs.SumsReceived(ctx)
 		}
 		if err == nil {
 			r.faults.StepHere(job.KillJoin, "drain")

@@ -23,8 +23,8 @@ type deaths struct {
 // incarnationOf returns the incarnation in which the process of a verdict began.
 func incarnationOf(v job.Verdict) uint32 { return max(v.Incarnation, firstIncarnation) }
 
-// heard queues an event of the head that must stay in order with deaths.
-func (d *deaths) heard(event job.Event) {
+// enqueue queues an event of the head that must stay in order with deaths.
+func (d *deaths) enqueue(event job.Event) {
 	d.mu.Lock()
 	d.queue = append(d.queue, event)
 	d.mu.Unlock()

@@ -70,10 +70,10 @@ func TestDeathsWaitForTheEndOfTheLink(t *testing.T) {
 	}
 	first, second := job.Verdict{Epoch: 1, Process: a}, job.Verdict{Epoch: 2, Process: b, Incarnation: 1}
 	order := job.Order{Kind: job.OrderComplete, Number: 4}
-	d.heard(first)
+	d.enqueue(first)
 	require.True(t, toA.died, "the link is informed at once")
-	d.heard(order)
-	d.heard(second)
+	d.enqueue(order)
+	d.enqueue(second)
 	require.True(t, toB.died)
 	d.linkClosed(b, 1)
 	require.Empty(t, done, "the first event is not due, and the others wait behind it")
@@ -81,7 +81,7 @@ func TestDeathsWaitForTheEndOfTheLink(t *testing.T) {
 	require.Empty(t, done, "this link belongs to another incarnation")
 	d.linkClosed(a, 1)
 	require.Equal(t, []job.Event{first, order, second}, done)
-	d.heard(job.Verdict{Epoch: 3, Process: a, Incarnation: 9})
+	d.enqueue(job.Verdict{Epoch: 3, Process: a, Incarnation: 9})
 	require.Len(t, done, 4, "there is no link to wait for")
 }
 
@@ -110,7 +110,7 @@ func TestAJoinerDiesBeforeItsLinkBegins(t *testing.T) {
 		job.Order{Kind: job.OrderGo, Number: 5},
 	}
 	for _, w := range words {
-		d.heard(w)
+		d.enqueue(w)
 	}
 	require.Empty(t, done)
 	require.Equal(t, "the death of 0.1(1) waits until its link has been read to the end, and behind it 3 events of the head\n", d.describe())

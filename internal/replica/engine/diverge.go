@@ -304,8 +304,8 @@ func (w *watcher) stop(at verify.Place, of func() contents) error {
 	}
 }
 
-// hear processes a message from a peer. The caller holds the lock.
-func (w *watcher) hear(from int, m update.Message, payload []byte) error {
+// handleMessage processes a message from a peer. The caller holds the lock.
+func (w *watcher) handleMessage(from int, m update.Message, payload []byte) error {
 	word, err := parseWatch(m, payload)
 	if err == nil && w == nil {
 		err = fmt.Errorf("%w: nothing is compared here", errWatch)
@@ -313,7 +313,7 @@ func (w *watcher) hear(from int, m update.Message, payload []byte) error {
 	if err != nil {
 		return err
 	}
-	w.perform(w.machine.Hear(from, word))
+	w.perform(w.machine.Receive(from, word))
 	w.watched()
 	return nil
 }

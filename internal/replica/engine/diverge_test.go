@@ -30,15 +30,15 @@ func TestFlippedStateIsFound(t *testing.T) {
 		}
 		g := newGroup(t, 3, with...)
 		safeRounds(g, 12, sched.Replicate)
-		told := 0
+		reports := 0
 		for _, r := range g.replicas {
 			require.True(t, r.err == nil || r.killed, r.err)
 			if text := r.engine.Snapshot().Watched.Differed; text != "" {
-				told++
+				reports++
 				require.Regexp(t, `^rank 0: the registered state differed on replicas \d and \d at safe point \d+, first in [wx]; .*: a wrong clause, or time, random numbers, map order: run with -check$`, text)
 			}
 		}
-		require.GreaterOrEqual(t, told, 1, kill)
+		require.GreaterOrEqual(t, reports, 1, kill)
 	}
 }
 
@@ -55,11 +55,11 @@ func TestKnownDifferenceIsReportedAtOnce(t *testing.T) {
 		}
 		g := newGroup(t, 3, with...)
 		var mu sync.Mutex
-		told := make(map[*replica]string)
-		g.told = func(r *replica, s job.Stats) {
+		reports := make(map[*replica]string)
+		g.onReport = func(r *replica, s job.Stats) {
 			mu.Lock()
 			defer mu.Unlock()
-			told[r] = s.Watched.Known
+			reports[r] = s.Watched.Known
 		}
 		safeRounds(g, 12, sched.Replicate)
 		knows := 0
@@ -73,7 +73,7 @@ func TestKnownDifferenceIsReportedAtOnce(t *testing.T) {
 			require.Eventually(t, func() bool {
 				mu.Lock()
 				defer mu.Unlock()
-				return told[r] == known
+				return reports[r] == known
 			}, time.Minute, time.Millisecond)
 		}
 		require.Positive(t, knows, kill)
@@ -94,7 +94,7 @@ func TestKnownDifferenceOutlivesARollback(t *testing.T) {
 // not end a job in which another replica has proof of a difference.
 func TestEndOfComparisonsKeepsAKnownDifference(t *testing.T) {
 	w := knowing(t)
-	require.NoError(t, w.hear(1, update.Message{Task: int(verify.WatchOver) * watchKinds}, nil))
+	require.NoError(t, w.handleMessage(1, update.Message{Task: int(verify.WatchOver) * watchKinds}, nil))
 	require.ErrorIs(t, w.err, ErrDiverged)
 	require.Contains(t, w.snapshot().Differed, "(2a on replica 0, 2b on replica 1), since another replica has ended the comparisons")
 	require.True(t, w.over.Load())
@@ -128,7 +128,7 @@ func TestUnprovenDifferenceIsNotReported(t *testing.T) {
 		w.names[at] = []namedContent{{name: "m", bytes: true}, {name: "x"}}
 		w.perform(w.machine.Pass(at, []uint64{42, 7}))
 		m, payload := watchMessage(&verify.WatchWord{Kind: verify.WatchHashes, Place: at, Hashes: c.hashes})
-		require.NoError(t, w.hear(1, m, payload))
+		require.NoError(t, w.handleMessage(1, m, payload))
 		require.NotNil(t, w.machine.Found())
 		require.Equal(t, c.known, w.counts.Known != "")
 	}
@@ -155,7 +155,7 @@ func knowing(t *testing.T) *watcher {
 	m, payload := watchMessage(&verify.WatchWord{Kind: verify.WatchHashes, Place: at, Hashes: []uint64{43}})
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	require.NoError(t, w.hear(1, m, payload))
+	require.NoError(t, w.handleMessage(1, m, payload))
 	require.NotEmpty(t, w.counts.Known)
 	return w
 }

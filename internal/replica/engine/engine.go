@@ -48,7 +48,7 @@ func New(ctx context.Context, c Config) *Engine {
 		e.failure = c.Failure
 	}
 	n.failed = func(err error) {
-		if e.verifier.doubt(failure(err)) {
+		if e.verifier.dispute(failure(err)) {
 			go e.head.Tell(e.Snapshot)
 			return
 		}

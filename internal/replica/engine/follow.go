@@ -29,11 +29,11 @@ func (e *Engine) Follow(cancel context.CancelCauseFunc, released chan<- struct{}
 				cancel(fmt.Errorf("%v was declared dead: %s", event.Process, event.Detail))
 				return exitFailed, true
 			}
-			e.deaths.heard(event)
+			e.deaths.enqueue(event)
 		case job.Connected, job.Order:
-			e.deaths.heard(event)
+			e.deaths.enqueue(event)
 		case job.Release:
-			e.deaths.heard(event)
+			e.deaths.enqueue(event)
 			return 0, false
 		case job.End:
 			// The program is not informed, because an error that it returned then would not be a

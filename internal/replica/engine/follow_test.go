@@ -10,13 +10,13 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// told is a head that sends one event.
-type told struct {
+// oneEventHead is a head that sends one event.
+type oneEventHead struct {
 	setUp
 	events []job.Event
 }
 
-func (h *told) Next() (job.Event, error) {
+func (h *oneEventHead) Next() (job.Event, error) {
 	if len(h.events) == 0 {
 		return nil, io.EOF
 	}
@@ -25,7 +25,7 @@ func (h *told) Next() (job.Event, error) {
 	return e, nil
 }
 
-func (h *told) Handled(uint64) {}
+func (h *oneEventHead) Handled(uint64) {}
 
 // TestFollow requires that a process that ends because the job ends does not report a
 // failure of its program.
@@ -42,7 +42,7 @@ func TestFollow(t *testing.T) {
 		{"without the head", nil, exitFailed, "EOF"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			h := &told{setUp: setUp{setup: job.Setup{Self: self, Incarnation: firstIncarnation, Degrees: []int{1, 1}}}}
+			h := &oneEventHead{setUp: setUp{setup: job.Setup{Self: self, Incarnation: firstIncarnation, Degrees: []int{1, 1}}}}
 			if c.event != nil {
 				h.events = append(h.events, c.event)
 			}
@@ -60,7 +60,7 @@ func TestFollow(t *testing.T) {
 // show that a dead process differed.
 func TestReleaseWaitsForTheDead(t *testing.T) {
 	peer := job.Process{Replica: 1}
-	h := &told{setUp: setUp{setup: job.Setup{Degrees: []int{2}, Incarnation: firstIncarnation}},
+	h := &oneEventHead{setUp: setUp{setup: job.Setup{Degrees: []int{2}, Incarnation: firstIncarnation}},
 		events: []job.Event{job.Verdict{Epoch: 1, Process: peer}, job.Release{}}}
 	e := New(t.Context(), Config{Head: h, Links: map[job.Process]transport.Link{peer: &startable{}}})
 	released := make(chan struct{})

@@ -28,7 +28,7 @@ type group struct {
 	running  sync.WaitGroup
 	replicas []*replica
 	replied  func(*replica, job.Reply) // nil: replies are dropped
-	told     func(*replica, job.Stats) // called with reports that are sent immediately; nil: they are dropped
+	onReport func(*replica, job.Stats) // called with reports that are sent immediately; nil: they are dropped
 
 	mu       sync.Mutex
 	verdicts []job.Verdict
@@ -256,8 +256,8 @@ func (r *replica) Next() (job.Event, error) {
 
 func (r *replica) Stats(func() job.Stats) {}
 func (r *replica) Tell(stats func() job.Stats) {
-	if r.g.told != nil {
-		r.g.told(r, stats())
+	if r.g.onReport != nil {
+		r.g.onReport(r, stats())
 	}
 }
 func (r *replica) Trace(block []byte) {

@@ -58,7 +58,7 @@ func (e *Engine) report() {
 			e.watch.late()
 			e.tellActivity()
 			if m := e.messages.Load(); m != nil {
-				m.TellSums()
+				m.SendSums()
 			}
 		case <-trace:
 			e.trace.memory(e.messages.Load())

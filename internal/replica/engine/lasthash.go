@@ -18,7 +18,7 @@ func (w *watcher) leave() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	until := w.now() + lastHash + w.now()/paceOfEnd
-	for w.at.Number > 0 && w.machine.Found() == nil && !w.machine.Heard(w.at) && w.err == nil && w.now() < until {
+	for w.at.Number > 0 && w.machine.Found() == nil && !w.machine.HasAll(w.at) && w.err == nil && w.now() < until {
 		seen := w.changes.Load()
 		var err error
 		w.unlocked(func() {

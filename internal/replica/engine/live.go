@@ -77,7 +77,7 @@ func (e *Engine) Live(program func(*Program) error, released <-chan struct{}) er
 // linger serves the other processes after the program has returned, until the head
 // releases this one or the job rolls back.
 func (e *Engine) linger(released <-chan struct{}) error {
-	messages, told := e.messages.Load(), false
+	messages, reported := e.messages.Load(), false
 	for {
 		seen := e.changes.Load()
 		select {
@@ -93,13 +93,13 @@ func (e *Engine) linger(released <-chan struct{}) error {
 		if err := e.stands(); err != nil {
 			return err
 		}
-		if !told && messages.Received() {
-			told = true
+		if !reported && messages.Received() {
+			reported = true
 			if err := e.head.Drained(); err != nil {
 				return fmt.Errorf("report that all messages are handed over: %w", err)
 			}
 		}
-		if err := e.poller.Wait(e.ctx, func() bool { return e.changedSince(seen) || !told && messages.Received() }); err != nil {
+		if err := e.poller.Wait(e.ctx, func() bool { return e.changedSince(seen) || !reported && messages.Received() }); err != nil {
 			return e.ended(err)
 		}
 	}
@@ -123,7 +123,7 @@ func (e *Engine) run(program func(*Program) error) error {
 		err = e.returned(p)
 	}
 	if err != nil {
-		return e.plead(err)
+		return e.disputeFailure(err)
 	}
 	return nil
 }
@@ -140,7 +140,7 @@ func (e *Engine) tellAll() {
 	e.mu.Lock()
 	ctx := e.runCtx
 	e.mu.Unlock()
-	_ = m.SumsHeard(ctx) // the job ends or rolls back, and the caller finds out
+	_ = m.SumsReceived(ctx) // the job ends or rolls back, and the caller finds out
 }
 
 // returned records that the program has returned, and informs the other replicas of the

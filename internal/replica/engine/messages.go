@@ -83,12 +83,12 @@ func (h *sharing) messageDiffers(d *sdr.Difference) {
 	err := fmt.Errorf("%w: %v", ErrCorrupt, d)
 	h.mu.Lock()
 	v, ends := h.verifier, h.err == nil
-	if v.counts.Undecided = !v.doubt(failure(err)); !v.counts.Undecided {
-		v.doubtSince(d.Point+1, failure(err))
+	if v.counts.Undecided = !v.dispute(failure(err)); !v.counts.Undecided {
+		v.disputeSince(d.Point+1, failure(err))
 	}
 	for _, s := range d.Minority() { // some of these replicas may be dead by now
 		p := job.Process{Rank: h.setup.Self.Rank, Replica: s.Replica}
-		h.verifier.add(job.Conviction{Process: p, Incarnation: s.Incarnation, Core: -1, Task: -1,
+		h.verifier.add(job.Blame{Process: p, Incarnation: s.Incarnation, Core: -1, Task: -1,
 			Message: fmt.Sprintf("message %d to rank %d", d.Number, d.To)})
 	}
 	ends = ends && v.counts.Undecided

@@ -16,7 +16,7 @@ type notes struct {
 	details []string                  // shown only to users who want to see everything
 	alone   map[*callsite.Site]*alone // sections opened by hand
 	short   map[*callsite.Site]int    // sections with tasks that took less time than launching them
-	told    bool                      // a note on short tasks has been added
+	added   bool                      // a note on short tasks has been added
 }
 
 // alone records what replicas did in a section without sharing it.
@@ -72,14 +72,14 @@ func (n *notes) completed(s *Section) {
 		at.launched = at.launched || len(s.Tasks) > 0
 		at.inside += s.Inside
 	}
-	if n.told || s.ran == s.along || s.inBodies >= launching*time.Duration(s.ran-s.along) {
+	if n.added || s.ran == s.along || s.inBodies >= launching*time.Duration(s.ran-s.along) {
 		return
 	}
 	if n.short == nil {
 		n.short = make(map[*callsite.Site]int)
 	}
 	if n.short[s.At] += len(s.Tasks); n.short[s.At] >= manyShort {
-		n.told = true
+		n.added = true
 		n.add("%s: the tasks of this section take less than launching one does, about %v: launch fewer that do more each, such as one for each of intra.Blocks(n, p.Tasks())", s.At, launching)
 	}
 }

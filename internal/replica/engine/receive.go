@@ -181,11 +181,11 @@ func (r *updateReceiver) word(m update.Message, u section.Update, payload []byte
 		}
 		r.watch.returned(from)
 	case update.KindVerify:
-		if err := r.verifier.hear(m, u, payload); err != nil {
+		if err := r.verifier.handleMessage(m, u, payload); err != nil {
 			r.fail(fmt.Errorf("from %v: %w", r.from, err))
 		}
 	case update.KindWatch:
-		if err := r.watch.hear(from, m, payload); err != nil {
+		if err := r.watch.handleMessage(from, m, payload); err != nil {
 			r.fail(fmt.Errorf("from %v: %w", r.from, err))
 		}
 	case update.KindKept:

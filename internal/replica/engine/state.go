@@ -46,7 +46,7 @@ func (r *recovering) compareState(point uint64, state *checkpoint.State) error {
 	// A wrong message may have corrupted the state of a majority: it corrupts the state of
 	// one replica, and shared results then corrupt others. The majority counts as sound. So
 	// the hashes of the messages are sent first.
-	if err := v.tellSums(false); err != nil {
+	if err := v.sendSums(false); err != nil {
 		return fmt.Errorf("safe point: %w", err)
 	}
 	if err := v.compareState(point, hash, v.yield); err != nil {
@@ -67,12 +67,12 @@ func (v *verifier) compareState(point, hash uint64, yield func(func())) error {
 			return diverged(v.err)
 		}
 		c := v.states.Compare()
-		news := v.statesDiffer(point, c)
+		isNew := v.statesDiffer(point, c)
 		switch {
 		case c.Outcome == verify.Same:
 			if v.states.Counts() {
 				v.counts.Compared++
-				if len(c.Guilty) > 0 {
+				if len(c.Faulty) > 0 {
 					v.counts.Differed, v.counts.Repaired = v.counts.Differed+1, v.counts.Repaired+1
 				}
 			}
@@ -83,7 +83,7 @@ func (v *verifier) compareState(point, hash uint64, yield func(func())) error {
 		}
 		var err error
 		yield(func() {
-			if news { // the head kills the faulty replica, or the job rolls back
+			if isNew { // the head kills the faulty replica, or the job rolls back
 				v.head.Tell(v.Snapshot)
 			}
 			err = v.ended(v.poller.Wait(v.runCtx, func() bool { return v.changedSince(seen) }))
@@ -96,31 +96,31 @@ func (v *verifier) compareState(point, hash uint64, yield func(func())) error {
 
 // statesDiffer records the convictions and disputes that follow from a comparison of
 // states. It reports whether the head has to be informed.
-func (v *verifier) statesDiffer(point uint64, c verify.Comparison) (news bool) {
-	if c.Outcome == verify.Unknown && v.counts.Doubt == nil {
+func (v *verifier) statesDiffer(point uint64, c verify.Comparison) (isNew bool) {
+	if c.Outcome == verify.Unknown && v.counts.Dispute == nil {
 		text := fmt.Sprintf("the registered state at safe point %d differs, and it cannot be told whose is wrong (%s)", point, votes(c))
 		if point == v.every {
 			text += "; what differs by nature, such as a time, needs a type with a method Measured (see intra.Measured)"
 		}
-		v.counts.Doubt = &job.Doubt{Point: point, Generation: v.sharing.generation, Text: text}
-		news = true
+		v.counts.Dispute = &job.Dispute{Point: point, Generation: v.sharing.generation, Text: text}
+		isNew = true
 	}
-	for _, g := range c.Guilty {
+	for _, g := range c.Faulty {
 		p := job.Process{Rank: v.setup.Self.Rank, Replica: g}
 		incarnation, lives := v.incarnations[p]
 		if !lives {
 			continue
 		}
-		s := job.Conviction{Process: p, Incarnation: incarnation, Core: -1, Section: v.sharing.machine.Number(), Task: -1, Point: point}
+		s := job.Blame{Process: p, Incarnation: incarnation, Core: -1, Section: v.sharing.machine.Number(), Task: -1, Point: point}
 		if p == v.setup.Self {
 			s.Core, s.Lost = affinity.Processor(), true
 			if v.erred > 0 {
 				s.Seconds = v.since(v.erred)
 			}
 		}
-		news = v.add(s) || news
+		isNew = v.add(s) || isNew
 	}
-	return news
+	return isNew
 }
 
 func votes(c verify.Comparison) string {

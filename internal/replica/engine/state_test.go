@@ -46,52 +46,52 @@ func safeRounds(g *group, rounds int, policy sched.Policy) map[*replica]*vectors
 }
 
 // judging is a head that kills a blamed process, and ends the job if none can be blamed.
-func judging(g *group) (apart func() []job.Doubt, convicted func() []job.Conviction) {
+func judging(g *group) (apart func() []job.Dispute, blamed func() []job.Blame) {
 	var mu sync.Mutex
-	var all []job.Doubt
-	var guilty []job.Conviction
+	var all []job.Dispute
+	var wrong []job.Blame
 	kill := func(r *replica) {
 		r.cancel(errors.New("fenced"))
 		g.declare(r, job.CauseFenced)
 		go r.hangUp()
 	}
-	g.told = func(_ *replica, st job.Stats) {
+	g.onReport = func(_ *replica, st job.Stats) {
 		c := st.Corruption
-		for _, v := range c.Convicted {
+		for _, v := range c.Blames {
 			mu.Lock()
-			guilty = append(guilty, v)
+			wrong = append(wrong, v)
 			mu.Unlock()
 			kill(g.replicas[v.Process.Replica])
 		}
-		if c.Doubt == nil {
+		if c.Dispute == nil {
 			return
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		all = append(all, *c.Doubt)
+		all = append(all, *c.Dispute)
 		for _, r := range g.replicas {
 			kill(r)
 		}
 	}
-	return func() []job.Doubt {
+	return func() []job.Dispute {
 			mu.Lock()
 			defer mu.Unlock()
 			return all
-		}, func() []job.Conviction {
+		}, func() []job.Blame {
 			mu.Lock()
 			defer mu.Unlock()
-			return guilty
+			return wrong
 		}
 }
 
 // One bit of the state of any replica is wrong, at any safe point. The others blame that
 // replica, and continue with the right bits.
-func TestWrongStateIsConvicted(t *testing.T) {
+func TestWrongStateIsBlamed(t *testing.T) {
 	want := serial(4)
 	for point := range 4 {
 		for wrong := range 3 {
 			g := newGroup(t, 3, comparing(1), flipped(t, fmt.Sprintf("0.%d@state:%d:%d", wrong, point, 9999*wrong+point)))
-			apart, convicted := judging(g)
+			apart, blamed := judging(g)
 			all := safeRounds(g, 4, sched.Adaptive)
 			require.Empty(t, apart())
 			require.Len(t, g.survivors(), 2)
@@ -100,12 +100,12 @@ func TestWrongStateIsConvicted(t *testing.T) {
 				require.NoError(t, r.err)
 				require.Equal(t, want, all[r])
 			}
-			require.NotEmpty(t, convicted())
-			for _, c := range convicted() {
+			require.NotEmpty(t, blamed())
+			for _, c := range blamed() {
 				if c.Lost { // the blamed process itself reports this
 					c.Core, c.Seconds, c.Lost = -1, 0, false
 				}
-				require.Equal(t, job.Conviction{Process: job.Process{Replica: wrong}, Incarnation: 1, Core: -1, Section: uint64(2 * point), Task: -1, Point: uint64(point + 1)}, c)
+				require.Equal(t, job.Blame{Process: job.Process{Replica: wrong}, Incarnation: 1, Core: -1, Section: uint64(2 * point), Task: -1, Point: uint64(point + 1)}, c)
 			}
 		}
 	}
@@ -113,19 +113,19 @@ func TestWrongStateIsConvicted(t *testing.T) {
 
 // One bit of a result that a replica receives is wrong. Either its state is wrong at the
 // next safe point and the others blame it, or it did not use the result.
-func TestWrongUpdateIsConvicted(t *testing.T) {
+func TestWrongUpdateIsBlamed(t *testing.T) {
 	want := serial(4)
 	found := 0
 	for count := range 8 {
 		g := newGroup(t, 3, comparing(1), flipped(t, fmt.Sprintf("0.1@update:%d:62", count)))
-		apart, convicted := judging(g)
+		apart, blamed := judging(g)
 		all := safeRounds(g, 4, sched.Static) // all updates of the first round
 		require.Empty(t, apart())
 		for _, r := range g.survivors() {
 			require.NoError(t, r.err)
 			require.Equal(t, want, all[r])
 		}
-		for _, c := range convicted() {
+		for _, c := range blamed() {
 			require.Equal(t, job.Process{Replica: 1}, c.Process)
 			found++
 		}
@@ -160,7 +160,7 @@ func TestStatesAlike(t *testing.T) {
 		for _, r := range g.survivors() {
 			require.NoError(t, r.err)
 			require.Equal(t, serial(5), all[r])
-			require.Empty(t, r.engine.Snapshot().Corruption.Convicted)
+			require.Empty(t, r.engine.Snapshot().Corruption.Blames)
 			sum += r.engine.Snapshot().Corruption.Compared
 		}
 		if kill == "" {

@@ -149,7 +149,7 @@ func (h *sharing) Snapshot() job.Stats {
 	out.Flipped = h.flips.Fired()
 	if v := h.verifier; v != nil {
 		counts := v.counts
-		counts.Convicted = slices.Clone(v.counts.Convicted)
+		counts.Blames = slices.Clone(v.counts.Blames)
 		out.Corruption = &counts
 	}
 	out.Watched = h.watch.snapshot()

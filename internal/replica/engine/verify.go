@@ -69,9 +69,9 @@ func (v *verifier) resumeAt(deaths uint64) {
 	for p := range v.peers {
 		v.states.Dead(p)
 	}
-	if d := v.counts.Doubt; d != nil {
-		if v.counts.Doubt = nil; d.Differs() {
-			v.counts.Doubted = append(v.counts.Doubted, d.Generation)
+	if d := v.counts.Dispute; d != nil {
+		if v.counts.Dispute = nil; d.Differs() {
+			v.counts.Disputed = append(v.counts.Disputed, d.Generation)
 		}
 	}
 }
@@ -144,7 +144,7 @@ func (v *verifier) complete(s *Section) error {
 		case len(v.due) > 0:
 			i := v.due[0]
 			v.due = v.due[1:]
-			if err := v.tellSums(true); err != nil {
+			if err := v.sendSums(true); err != nil {
 				return err
 			}
 			x := &v.sampled[i]
@@ -166,19 +166,19 @@ func (v *verifier) complete(s *Section) error {
 	}
 }
 
-// tellSums sends the hashes of the messages that this process has received, before a
+// sendSums sends the hashes of the messages that this process has received, before a
 // majority judges its results. This process may be killed for the consequences of a wrong
 // message, and the others need the hashes to find that message. promised means that this
 // goroutine has promised to poll. It does not poll during this wait, so it withdraws the
 // promise meanwhile; otherwise no goroutine would serve the links.
-func (v *verifier) tellSums(promised bool) (err error) {
+func (v *verifier) sendSums(promised bool) (err error) {
 	if v.setup.Degrees[v.setup.Self.Rank] > 2 {
 		v.yield(func() {
 			if promised {
 				v.poller.Attend(false)
 				defer v.poller.Attend(true)
 			}
-			err = v.messages.Load().TellSumsNow(v.runCtx)
+			err = v.messages.Load().SendSumsNow(v.runCtx)
 		})
 	}
 	return err
@@ -206,7 +206,7 @@ func (v *verifier) refused(err error) error {
 
 // settle gives the sampled tasks of s their right results.
 func (v *verifier) settle(s *Section, r *verify.Result, yield func(func())) error {
-	if others := slices.ContainsFunc(v.peers, func(l transport.Link) bool { return l != nil }); others && len(r.Guilty) == 0 {
+	if others := slices.ContainsFunc(v.peers, func(l transport.Link) bool { return l != nil }); others && len(r.Faulty) == 0 {
 		v.horizon.Compared(len(v.tasks))
 	}
 	if v.machine.Counts(r) {
@@ -221,10 +221,10 @@ func (v *verifier) settle(s *Section, r *verify.Result, yield func(func())) erro
 			break
 		}
 	}
-	for _, g := range r.Guilty {
-		v.convict(s, g, lost != nil && g.Replica == v.setup.Self.Replica)
+	for _, g := range r.Faulty {
+		v.blame(s, g, lost != nil && g.Replica == v.setup.Self.Replica)
 	}
-	if len(r.Guilty) > 0 {
+	if len(r.Faulty) > 0 {
 		yield(func() { v.head.Tell(v.Snapshot) })
 	}
 	if lost == nil {
@@ -281,11 +281,11 @@ func (v *verifier) again(s *Section, i int, yield func(func())) (entry uint64) {
 	return entry
 }
 
-// convict records that a process of this rank has computed a wrong result.
-func (v *verifier) convict(s *Section, g verify.Guilty, lost bool) {
+// blame records that a process of this rank has computed a wrong result.
+func (v *verifier) blame(s *Section, g verify.Faulty, lost bool) {
 	p := job.Process{Rank: v.setup.Self.Rank, Replica: g.Replica}
 	incarnation, lives := v.incarnations[p]
-	c := job.Conviction{Process: p, Incarnation: incarnation, Core: g.Core, Section: s.Number, Task: v.tasks[g.Index],
+	c := job.Blame{Process: p, Incarnation: incarnation, Core: g.Core, Section: s.Number, Task: v.tasks[g.Index],
 		Kernel: s.Tasks[v.tasks[g.Index]].Kernel.Name, Lost: lost, Generation: v.sharing.generation, Sure: v.horizon.Sure(), Whole: v.entire}
 	if !lives {
 		return
@@ -300,14 +300,14 @@ func (v *verifier) convict(s *Section, g verify.Guilty, lost bool) {
 
 // add records a conviction and reports whether it is new. Each process has one conviction.
 // A second one counts as new only if it adds that the process is lost.
-func (v *verifier) add(c job.Conviction) (news bool) {
-	at := slices.IndexFunc(v.counts.Convicted, func(o job.Conviction) bool { return o.Process == c.Process && o.Incarnation == c.Incarnation })
+func (v *verifier) add(c job.Blame) (isNew bool) {
+	at := slices.IndexFunc(v.counts.Blames, func(o job.Blame) bool { return o.Process == c.Process && o.Incarnation == c.Incarnation })
 	switch {
 	case at < 0:
-		v.counts.Convicted = append(v.counts.Convicted, c)
+		v.counts.Blames = append(v.counts.Blames, c)
 		return true
-	case c.Lost && !v.counts.Convicted[at].Lost:
-		v.counts.Convicted[at].Lost = true
+	case c.Lost && !v.counts.Blames[at].Lost:
+		v.counts.Blames[at].Lost = true
 		return true
 	}
 	return false

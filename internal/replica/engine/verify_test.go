@@ -74,13 +74,13 @@ func TestWrongResultIsRepaired(t *testing.T) {
 				require.NoError(t, r.err)
 				require.Equal(t, want, v, "task %d, replica %v", task, r.setup.Self)
 				c := r.engine.Snapshot().Corruption
-				require.Len(t, c.Convicted, 1)
-				require.Equal(t, job.Process{Replica: wrong}, c.Convicted[0].Process)
+				require.Len(t, c.Blames, 1)
+				require.Equal(t, job.Process{Replica: wrong}, c.Blames[0].Process)
 				each := 16 // bodies in a section; a single replica runs each task twice
 				if replicas == 1 {
 					each = 32
 				}
-				require.Equal(t, task/each, int(c.Convicted[0].Section))
+				require.Equal(t, task/each, int(c.Blames[0].Section))
 			}
 			require.Equal(t, job.Corruption{Compared: tasksOfRounds, Differed: 1, Repaired: 1}, g.sums())
 		}
@@ -189,13 +189,13 @@ func TestResultOfAnEarlierRunIsTaken(t *testing.T) {
 	for r, v := range twoRounds(g, sched.Adaptive) {
 		require.NoError(t, r.err)
 		require.Equal(t, serial(2), v, "replica %v", r.setup.Self)
-		require.Equal(t, []job.Process{{Replica: 1}, {Replica: 2}}, convicted(r), "a process that contradicts itself is blamed, too")
+		require.Equal(t, []job.Process{{Replica: 1}, {Replica: 2}}, blamedBy(r), "a process that contradicts itself is blamed, too")
 	}
 }
 
-// convicted returns the processes that a replica has blamed, in order.
-func convicted(r *replica) (all []job.Process) {
-	for _, c := range r.engine.Snapshot().Corruption.Convicted {
+// blamedBy returns the processes that a replica has blamed, in order.
+func blamedBy(r *replica) (all []job.Process) {
+	for _, c := range r.engine.Snapshot().Corruption.Blames {
 		all = append(all, c.Process)
 	}
 	slices.SortFunc(all, func(a, b job.Process) int { return a.Replica - b.Replica })
@@ -211,8 +211,8 @@ func TestReplicaThatNeverComputesTheRightResult(t *testing.T) {
 	}
 	g := newGroup(t, 3, verified(1), flipped(t, flips...))
 	var lost atomic.Int32
-	g.told = func(r *replica, st job.Stats) {
-		for _, c := range st.Corruption.Convicted {
+	g.onReport = func(r *replica, st job.Stats) {
+		for _, c := range st.Corruption.Blames {
 			if c.Lost && lost.Add(1) == 1 {
 				require.Equal(t, r.setup.Self, c.Process)
 				require.Equal(t, 4, c.Task)
@@ -228,7 +228,7 @@ func TestReplicaThatNeverComputesTheRightResult(t *testing.T) {
 		require.NoError(t, r.err)
 		require.Equal(t, serial(2), all[r])
 		// A replica that learns of the death first does not have to blame any process.
-		require.Subset(t, []job.Process{{Replica: 2}}, convicted(r))
+		require.Subset(t, []job.Process{{Replica: 2}}, blamedBy(r))
 	}
 }
 
@@ -351,11 +351,11 @@ func TestEntryStateIsKeptInTheSameMemory(t *testing.T) {
 
 // Of several errors the oldest one decides how far the job rolls back, even if the program
 // failed before that error was found.
-func TestDoubtIsAboutTheOldest(t *testing.T) {
+func TestDisputeIsAboutTheOldest(t *testing.T) {
 	v := new(verifier)
-	v.counts.Doubt = job.NewDoubt(job.Failure{Kind: job.FailError, Text: "it fell"}, 9, 2)
+	v.counts.Dispute = job.NewDispute(job.Failure{Kind: job.FailError, Text: "it fell"}, 9, 2)
 	for _, below := range []uint64{5, 3, 4} {
-		v.doubtSince(below, job.Failure{Kind: job.FailCorruption, Text: fmt.Sprint("since ", below)})
+		v.disputeSince(below, job.Failure{Kind: job.FailCorruption, Text: fmt.Sprint("since ", below)})
 	}
-	require.Equal(t, &job.Doubt{Kind: job.FailCorruption, Point: 9, Below: 3, Generation: 2, Text: "since 3"}, v.counts.Doubt)
+	require.Equal(t, &job.Dispute{Kind: job.FailCorruption, Point: 9, Below: 3, Generation: 2, Text: "since 3"}, v.counts.Dispute)
 }

@@ -31,7 +31,7 @@ func (v *verifier) say(peer int, w *verify.Word) {
 		for _, i := range r.Differed {
 			numbers = append(numbers, uint64(i))
 		}
-		for _, g := range r.Guilty {
+		for _, g := range r.Faulty {
 			numbers = append(numbers, uint64(g.Replica), uint64(g.Index), uint64(g.Core))
 		}
 	case w.Again != nil:
@@ -49,10 +49,10 @@ func (v *verifier) say(peer int, w *verify.Word) {
 
 var errWord = errors.New("malformed word about sampled tasks")
 
-// hear processes a message from a peer.
-func (v *verifier) hear(m update.Message, u section.Update, payload []byte) error {
+// handleMessage processes a message from a peer.
+func (v *verifier) handleMessage(m update.Message, u section.Update, payload []byte) error {
 	if m.Task == wordState && v.compares() && len(payload) == 8 {
-		v.states.Hear(u.Peer, m.Section, binary.LittleEndian.Uint64(payload))
+		v.states.Receive(u.Peer, m.Section, binary.LittleEndian.Uint64(payload))
 		return nil
 	}
 	w, err := parseWord(m, payload)
@@ -62,7 +62,7 @@ func (v *verifier) hear(m update.Message, u section.Update, payload []byte) erro
 	if err != nil {
 		return err
 	}
-	v.perform(v.machine.Hear(u.Peer, w))
+	v.perform(v.machine.Receive(u.Peer, w))
 	return nil
 }
 
@@ -94,7 +94,7 @@ func parseWord(m update.Message, payload []byte) (*verify.Word, error) {
 		}
 		for g := n[2+n[0]+n[1]:]; len(g) > 0; g = g[3:] {
 			ok = ok && g[1] < n[0]
-			r.Guilty = append(r.Guilty, verify.Guilty{Replica: int(g[0]), Index: int(g[1]), Core: int(g[2])})
+			r.Faulty = append(r.Faulty, verify.Faulty{Replica: int(g[0]), Index: int(g[1]), Core: int(g[2])})
 		}
 		w.Result = r
 	default:

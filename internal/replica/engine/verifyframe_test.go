@@ -45,7 +45,7 @@ func TestMessagesAreDecodedAsTheyWereEncoded(t *testing.T) {
 		"reruns":  {Again: []verify.Again{{Index: 0, Entry: 1}, {Index: 7, Second: verify.Run{Hash: 5, Core: 6}}}},
 		"result":  {Result: &verify.Result{Right: []uint64{4, 5}}},
 		"result of a dispute": {Result: &verify.Result{Right: []uint64{4, 5, 6}, Differed: []int{0, 2},
-			Guilty: []verify.Guilty{{Replica: 1, Index: 2, Core: 3}, {Replica: 2, Core: -1}}}},
+			Faulty: []verify.Faulty{{Replica: 1, Index: 2, Core: 3}, {Replica: 2, Core: -1}}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w.Section, w.Signature, w.Deaths = 1<<40, math.MaxUint64, 3
@@ -108,7 +108,7 @@ func TestParseWord(t *testing.T) {
 func TestWordWhereNoTaskIsVerified(t *testing.T) {
 	var none *verifier
 	m := update.Message{Kind: update.KindVerify, Task: wordFirst}
-	require.ErrorContains(t, none.hear(m, section.Update{Peer: 1}, numbers(1)), "no task is verified here")
+	require.ErrorContains(t, none.handleMessage(m, section.Update{Peer: 1}, numbers(1)), "no task is verified here")
 }
 
 // Any frame of a peer decodes to a message that can be encoded again, or to an error.

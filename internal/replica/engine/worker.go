@@ -23,12 +23,12 @@ type worker struct {
 	targets []target   // scratch memory of along
 	busy    bool       // the worker is in a section
 
-	breathed time.Duration // when it last sent its frames and received those of the peers
+	exchanged time.Duration // when it last sent its frames and received those of the peers
 
 	// These fields describe the task that runs.
 	inside   inside
 	task     int
-	hurried  bool // the task is in a batch: nothing is sent or received before and after it
+	batched  bool // the task is in a batch: nothing is sent or received before and after it
 	inBody   bool
 	from, to time.Duration
 	counter  *counters.Reader // nil: no counters were requested
@@ -133,7 +133,7 @@ func (w *worker) next(s *Section) (step, error) {
 
 // begin records that a task runs on w.
 func (w *worker) begin(s *Section, task int) {
-	w.task, w.to, w.hurried, w.along = task, 0, w.hurries(s, task), w.along[:0]
+	w.task, w.to, w.batched, w.along = task, 0, w.inBatch(s, task), w.along[:0]
 	if s.exchange.adopted(s, task) {
 		w.stats.total.TasksRerun++
 	}
@@ -141,31 +141,31 @@ func (w *worker) begin(s *Section, task int) {
 
 // In a section of many short tasks a worker sends and receives once for a batch of tasks,
 // because a frame for each task, and a poll of the links, may take longer than the task.
-// Frames of a batch wait for at most the batch interval, breath. They are sent earlier if
+// Frames of a batch wait for at most batchInterval. They are sent earlier if
 // a longer task runs, or if the worker has to wait. Where claims are frames they are sent
 // late, so two replicas may both run a task that began within the last interval. A section
 // with few tasks has no batches then: each replica would run all of it.
 const (
-	manyTasks  = 256
-	mostFrames = 64 // limit of waiting frames
-	breath     = 50 * time.Microsecond
+	manyTasks     = 256
+	mostFrames    = 64 // limit of waiting frames
+	batchInterval = 50 * time.Microsecond
 )
 
-// hurries reports whether w runs a task as part of a batch, without sending and receiving
+// inBatch reports whether w runs a task as part of a batch, without sending and receiving
 // before and after it.
-func (w *worker) hurries(s *Section, task int) bool {
+func (w *worker) inBatch(s *Section, task int) bool {
 	if len(s.Tasks) < manyTasks && !s.exchange.binding() {
 		return false
 	}
 	t := &s.Tasks[task]
 	took := t.known.average
-	return took > 0 && took < breath && !s.exchange.first(t) && len(w.out) < mostFrames && w.from+took < w.breathed+breath
+	return took > 0 && took < batchInterval && !s.exchange.first(t) && len(w.out) < mostFrames && w.from+took < w.exchanged+batchInterval
 }
 
 // body runs the task of w, without the lock. Waiting frames, such as the claim of the
 // task, are sent first, unless the task is in a batch.
 func (w *worker) body(s *Section) {
-	if !w.hurried {
+	if !w.batched {
 		w.flush()
 	}
 	defer func() {
@@ -182,8 +182,8 @@ func (w *worker) body(s *Section) {
 	}
 	s.verifier.before(s, w.task)
 	w.from = w.now()
-	if !w.hurried {
-		w.breathed = w.from
+	if !w.batched {
+		w.exchanged = w.from
 	}
 	w.inBody = true
 	w.counter.Begin()
@@ -194,7 +194,7 @@ func (w *worker) body(s *Section) {
 	s.verifier.after(s, w.task)
 	w.faults.At(job.KillTask)
 	w.to = w.now()
-	if !w.hurried && !s.exchange.first(t) {
+	if !w.batched && !s.exchange.first(t) {
 		w.takeIn()
 	}
 }

@@ -55,26 +55,26 @@ type choice struct {
 
 // core is the state of the messages of a process.
 type core struct {
-	out     map[stream][]*outMessage
-	in      map[stream][]*incoming // by ascending number
-	heard   map[stream]uint64      // number of messages that are known
-	posted  []*receive
-	due     map[decisionKey]choice // decisions that were not carried out yet
-	results map[uint64]uint64      // results of Once that the program has not got yet
-	opened  map[uint64]bool        // communicators that were made
-	closed  map[uint64]bool
-	pending []*outMessage // sends that the program has not waited for
+	out      map[stream][]*outMessage
+	in       map[stream][]*incoming // by ascending number
+	received map[stream]uint64      // number of messages that are known
+	posted   []*receive
+	due      map[decisionKey]choice // decisions that were not carried out yet
+	results  map[uint64]uint64      // results of Once that the program has not got yet
+	opened   map[uint64]bool        // communicators that were made
+	closed   map[uint64]bool
+	pending  []*outMessage // sends that the program has not waited for
 }
 
 func newCore() core {
-	return core{out: make(map[stream][]*outMessage), in: make(map[stream][]*incoming), heard: make(map[stream]uint64),
+	return core{out: make(map[stream][]*outMessage), in: make(map[stream][]*incoming), received: make(map[stream]uint64),
 		due: make(map[decisionKey]choice), results: make(map[uint64]uint64), opened: map[uint64]bool{0: true}, closed: make(map[uint64]bool)}
 }
 
 // clone copies the state at a cut, where no receive and no decision is open.
 func (c *core) clone() core {
 	d := newCore()
-	d.heard, d.opened, d.closed, d.results = maps.Clone(c.heard), maps.Clone(c.opened), maps.Clone(c.closed), maps.Clone(c.results)
+	d.received, d.opened, d.closed, d.results = maps.Clone(c.received), maps.Clone(c.opened), maps.Clone(c.closed), maps.Clone(c.results)
 	for s, list := range c.out {
 		for _, m := range list {
 			copied := *m
@@ -171,11 +171,11 @@ func unwords(b []byte) []uint64 {
 func (p *process) offer(s stream) bool {
 	from := p.j.server(s.rank, p.k)
 	list := from.out[stream{s.ctx, p.rank}]
-	n := p.heard[s]
+	n := p.received[s]
 	if n >= uint64(len(list)) {
 		return false
 	}
-	p.heard[s]++
+	p.received[s]++
 	if p.closed[s.ctx] {
 		return true
 	}
@@ -208,7 +208,7 @@ func (p *process) payload(m *outMessage) []uint64 {
 
 // has reports whether p has received a message completely.
 func (p *process) has(s stream, number uint64) bool {
-	if number >= p.heard[s] {
+	if number >= p.received[s] {
 		return false
 	}
 	for _, m := range p.in[s] {

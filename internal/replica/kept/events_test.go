@@ -42,13 +42,13 @@ func (p *process) messages() bool {
 // informs reports the death of p to its sibling, once all frames of p have arrived there.
 func (p *process) informs() bool {
 	q := p.j.procs[p.rank][1-p.k]
-	if !p.dead || p.told || q.dead {
+	if !p.dead || p.reported || q.dead {
 		return false
 	}
 	if len(p.link) > 0 {
 		return p.deliver()
 	}
-	p.told = true
+	p.reported = true
 	q.m.Dead()
 	q.perform()
 	return true
@@ -118,7 +118,7 @@ func (j *job) planCut() bool {
 	var most uint64
 	for r := range j.procs {
 		for _, p := range j.procs[r] {
-			if p.dead && !p.told {
+			if p.dead && !p.reported {
 				return false
 			}
 		}
@@ -143,7 +143,7 @@ func (j *job) endCut() bool {
 	}
 	for r := range j.procs {
 		for _, p := range j.procs[r] {
-			if p.dead && !p.told || !p.dead && !p.drained {
+			if p.dead && !p.reported || !p.dead && !p.drained {
 				return false
 			}
 		}

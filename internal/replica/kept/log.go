@@ -66,7 +66,7 @@ type Result struct {
 
 // log is the record of a replica between two settled points.
 type log struct {
-	ops       map[uint64][]Op // by thread: the goroutine, or the communicator, whose operations are ordered
+	ops       map[uint64][]Op // by domain: the goroutine, or the communicator, whose operations are ordered
 	messages  []Message
 	decisions []Decision
 	results   []Result
@@ -82,8 +82,8 @@ type sampled struct {
 
 // append adds the records of o, which is the log that follows l.
 func (l *log) append(o *log) {
-	for thread, ops := range o.ops {
-		l.op(thread, ops...)
+	for domain, ops := range o.ops {
+		l.op(domain, ops...)
 	}
 	l.messages = append(l.messages, o.messages...)
 	l.decisions = append(l.decisions, o.decisions...)
@@ -94,11 +94,11 @@ func (l *log) append(o *log) {
 	l.bytes += o.bytes
 }
 
-func (l *log) op(thread uint64, ops ...Op) {
+func (l *log) op(domain uint64, ops ...Op) {
 	if l.ops == nil {
 		l.ops = make(map[uint64][]Op)
 	}
-	l.ops[thread] = append(l.ops[thread], ops...)
+	l.ops[domain] = append(l.ops[domain], ops...)
 }
 
 func (l *log) sample(at sampled, hash uint64) {
@@ -130,12 +130,12 @@ const (
 // Did records an operation of the program, before it has an effect. In a second run it
 // compares the operation with that of the first run. again means that the first run has
 // already done it, so the caller must not do it again.
-func (m *Machine) Did(thread uint64, o Op) (again bool, err error) {
+func (m *Machine) Did(domain uint64, o Op) (again bool, err error) {
 	if m.second != nil {
-		return m.again(thread, o)
+		return m.again(domain, o)
 	}
 	if l := m.log(); l != nil {
-		l.op(thread, o)
+		l.op(domain, o)
 		l.bytes += opBytes
 		return false, nil // a Free takes effect when no image from before it is left
 	}

@@ -30,16 +30,16 @@ type letter struct {
 
 // process is a simulated process: the driver of a machine.
 type process struct {
-	j       *job
-	rank, k int
-	m       *Machine
-	dead    bool
-	told    bool // its sibling knows that it is dead
-	mem     [][]uint64
-	base    []uint64
-	at      place
-	stage   int
-	running []int
+	j        *job
+	rank, k  int
+	m        *Machine
+	dead     bool
+	reported bool // its sibling knows that it is dead
+	mem      [][]uint64
+	base     []uint64
+	at       place
+	stage    int
+	running  []int
 	core
 	images   map[uint64][][]uint64
 	link     []letter // frames in flight to the sibling

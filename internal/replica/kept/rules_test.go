@@ -8,7 +8,7 @@ import (
 
 // table holds the rules of the machine, and some of its driver, that the schedules prove
 // necessary.
-var table = ruletest.Table{Root: ".", Test: "TestSchedules|TestForgottenProtect|TestThreads|TestDivergedPieces|TestStepsBack", Soak: 20000,
+var table = ruletest.Table{Root: ".", Test: "TestSchedules|TestForgottenProtect|TestDomains|TestDivergedPieces|TestStepsBack", Soak: 20000,
 	Sign: `INTRA_SEED=\d+|--- FAIL: `, Rules: []ruletest.Rule{
 		// The map.
 		ruletest.New("section.go", "the results of a task are current only where it ran",
@@ -99,7 +99,7 @@ var table = ruletest.Table{Root: ".", Test: "TestSchedules|TestForgottenProtect|
 		ruletest.New("process_test.go", "lines, sends and calls of Once are numbered as in the first run", "	p.at = at.clone()\n", "	lines := p.at.lines\n	p.at = at.clone()\n	p.at.lines = max(lines, p.at.lines)\n"),
 	}, Unshown: []ruletest.Rule{
 		// Without it two of 100,000 jobs fail, which is more than this table runs.
-		ruletest.New("events_test.go", "a cut is planned after the deaths that all processes know of", "			if p.dead && !p.told {\n				return false\n			}\n		}\n	}\n	for p := range j.all() {\n		most", "			_ = p\n		}\n	}\n	for p := range j.all() {\n		most"),
+		ruletest.New("events_test.go", "a cut is planned after the deaths that all processes know of", "			if p.dead && !p.reported {\n				return false\n			}\n		}\n	}\n	for p := range j.all() {\n		most", "			_ = p\n		}\n	}\n	for p := range j.all() {\n		most"),
 	}}
 
 func TestRulesStand(t *testing.T) { table.Stand(t) }

@@ -41,7 +41,7 @@ type stage = ReturnKind
 // second is a second run: the operations of the first run after the image.
 type second struct {
 	from    uint64          // safe point of the image
-	to      map[uint64][]Op // by thread: operations that the second run has to repeat
+	to      map[uint64][]Op // by domain: operations that the second run has to repeat
 	left    int             // number of threads with operations that were not repeated yet
 	samples map[sampled]uint64
 }
@@ -92,9 +92,9 @@ func (m *Machine) Behind() (from uint64, again bool) {
 }
 
 // again compares an operation of the second run with that of the first.
-func (m *Machine) again(thread uint64, o Op) (bool, error) {
+func (m *Machine) again(domain uint64, o Op) (bool, error) {
 	s := m.second
-	ops := s.to[thread]
+	ops := s.to[domain]
 	if o.Kind == OpFree {
 		m.act(Action{Kind: Close, Context: o.Context}) // its sibling is dead, so it needs no image any more
 	}
@@ -105,7 +105,7 @@ func (m *Machine) again(thread uint64, o Op) (bool, error) {
 		m.differs(ops[0].String(), o.String())
 		return false, m.err
 	}
-	if s.to[thread] = ops[1:]; len(ops) == 1 {
+	if s.to[domain] = ops[1:]; len(ops) == 1 {
 		if s.left--; s.left == 0 {
 			m.second = nil
 		}

@@ -68,14 +68,14 @@ func TestStepsBack(t *testing.T) {
 	require.ErrorContains(t, err, "does not roll back")
 }
 
-// TestThreads requires that a second run repeats the operations of one thread in order.
+// TestDomains requires that a second run repeats the operations of one clock domain in order.
 // Operations of different threads may be in any order.
-func TestThreads(t *testing.T) {
+func TestDomains(t *testing.T) {
 	a, b, other := Op{Kind: OpSend, Number: 0, Hash: 1}, Op{Kind: OpSend, Number: 1}, Op{Kind: OpReceive, Peer: 2}
 	log := func(m *Machine) {
-		for thread, ops := range [][]Op{{a, b}, {other}} {
+		for domain, ops := range [][]Op{{a, b}, {other}} {
 			for _, o := range ops {
-				again, err := m.Did(uint64(thread), o)
+				again, err := m.Did(uint64(domain), o)
 				require.NoError(t, err)
 				require.False(t, again)
 			}
@@ -85,10 +85,10 @@ func TestThreads(t *testing.T) {
 	back(t, m)
 	require.Equal(t, "runs again from safe point 1", m.Describe())
 	for _, x := range []struct {
-		thread uint64
+		domain uint64
 		op     Op
 	}{{1, other}, {0, a}, {0, b}} {
-		again, err := m.Did(x.thread, x.op)
+		again, err := m.Did(x.domain, x.op)
 		require.NoError(t, err)
 		require.True(t, again)
 	}

@@ -14,25 +14,25 @@ import (
 // from the memory at the entry of its section. So a task that runs on wrong memory gives a
 // wrong value, and the test finds it.
 type cluster struct {
-	rng      *rand.Rand
-	policy   []sched.Policy // by section
-	tasks    []int          // by section: number of tasks
-	cores    int            // number of cores of each replica
-	inPlace  bool           // updates are received in place
-	timed    bool           // replicas know the times of their peers
-	held     int            // how often a replica left tasks to its peers
-	alone    int            // how often a replica continued alone
-	inbox    int64
-	nodes    []*node
-	links    [][]*wire // by sender, then receiver
-	epoch    []int     // the dead replicas, in the head's order
-	now      time.Duration
-	crashes  int  // number of deaths still to come
-	unsafely bool // updates are received without snapshots
-	cuts     int  // number of broken connections still to come
-	lost     int  // number of lost updates so far
-	deaf     bool // replicas are not informed of lost updates
-	most     int  // the most tasks that a replica ran at once
+	rng        *rand.Rand
+	policy     []sched.Policy // by section
+	tasks      []int          // by section: number of tasks
+	cores      int            // number of cores of each replica
+	inPlace    bool           // updates are received in place
+	timed      bool           // replicas know the times of their peers
+	held       int            // how often a replica left tasks to its peers
+	alone      int            // how often a replica continued alone
+	inbox      int64
+	nodes      []*node
+	links      [][]*wire // by sender, then receiver
+	epoch      []int     // the dead replicas, in the head's order
+	now        time.Duration
+	crashes    int  // number of deaths still to come
+	unsafely   bool // updates are received without snapshots
+	cuts       int  // number of broken connections still to come
+	lost       int  // number of lost updates so far
+	uninformed bool // replicas are not informed of lost updates
+	most       int  // the most tasks that a replica ran at once
 }
 
 // node is one replica. Its memory is one inout region per task: words that

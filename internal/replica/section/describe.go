@@ -62,7 +62,7 @@ func (p *peer) describe() string {
 		return "is dead"
 	case p.finished:
 		return fmt.Sprintf("has returned after %d sections", p.sections)
-	case !p.heard:
+	case !p.seen:
 		return "has not reported a section"
 	}
 	return fmt.Sprintf("has reached section %d", p.ahead)

@@ -45,7 +45,7 @@ type round struct {
 // peer is the state of another replica, according to the frames from it.
 type peer struct {
 	dead     bool
-	heard    bool // a frame about a section has arrived from it
+	seen     bool // a frame about a section has arrived from it
 	finished bool
 	sections uint64 // number of sections of its program, once finished
 	ahead    uint64 // the highest section in any of its frames
@@ -390,7 +390,7 @@ func (m *Machine) outlasted(p int) error {
 // reached the section, whose number is given.
 func (m *Machine) Met(section uint64) bool {
 	for p := range m.peers {
-		if q := &m.peers[p]; p != m.me && q.heard && !q.dead && q.ahead >= section {
+		if q := &m.peers[p]; p != m.me && q.seen && !q.dead && q.ahead >= section {
 			return true
 		}
 	}
@@ -400,7 +400,7 @@ func (m *Machine) Met(section uint64) bool {
 // Alone reports whether a live peer has not yet sent any frame about a section.
 func (m *Machine) Alone() bool {
 	for p := range m.peers {
-		if q := &m.peers[p]; p != m.me && !q.dead && !q.finished && !q.heard {
+		if q := &m.peers[p]; p != m.me && !q.dead && !q.finished && !q.seen {
 			return true
 		}
 	}

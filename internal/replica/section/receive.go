@@ -235,7 +235,7 @@ func (m *Machine) took(p, t int, at time.Duration) {
 func (m *Machine) note(u Update) {
 	p := &m.peers[u.Peer]
 	p.ahead = max(p.ahead, u.Section)
-	p.heard = true
+	p.seen = true
 	if u.At > 0 && u.Came > 0 {
 		p.clock.compare(u.At, u.Came)
 	}

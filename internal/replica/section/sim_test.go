@@ -90,13 +90,13 @@ func TestSnapshotIsNeeded(t *testing.T) {
 func TestLostUpdatesMustBeReported(t *testing.T) {
 	hung, lost := 0, 0
 	for seed := range uint64(1000) {
-		for _, deaf := range []bool{false, true} {
+		for _, uninformed := range []bool{false, true} {
 			c := schedule(seed)
-			c.cuts, c.crashes, c.deaf = 20, 0, deaf
+			c.cuts, c.crashes, c.uninformed = 20, 0, uninformed
 			for i := range c.policy {
 				c.policy[i] = sched.Static
 			}
-			if err := c.run(); deaf && err != nil {
+			if err := c.run(); uninformed && err != nil {
 				hung++
 			} else {
 				require.NoError(t, err, "INTRA_SEED=%d", seed)

@@ -67,7 +67,7 @@ func (n *node) deliver(from int, w *wire) {
 	var err error
 	switch {
 	case f.lost:
-		if !n.c.deaf {
+		if !n.c.uninformed {
 			err = n.m.Lost(f.update)
 		}
 		pop()

@@ -19,8 +19,8 @@ type Ballot struct {
 	Runs    []Run  // the first run, then the repeated ones
 }
 
-// Guilty is a replica with a wrong result of a task.
-type Guilty struct {
+// Faulty is a replica with a wrong result of a task.
+type Faulty struct {
 	Replica int
 	Index   int // index of the task among the sampled ones
 	Core    int

@@ -7,7 +7,7 @@ import "slices"
 func (m *Machine) compare() {
 	var disputed []int
 	for p := range m.peers {
-		if m.lives(p) && !m.heard(p) {
+		if m.lives(p) && !m.hasResults(p) {
 			return
 		}
 	}
@@ -43,9 +43,9 @@ func (m *Machine) compare() {
 	m.decide(disputed)
 }
 
-// heard reports whether a peer has sent its first results to the replicas that are live
+// hasResults reports whether a peer has sent its first results to the replicas that are live
 // now.
-func (m *Machine) heard(p int) bool {
+func (m *Machine) hasResults(p int) bool {
 	s := m.peers[p].said[m.section]
 	return s != nil && s.firstAt == m.deaths+1
 }
@@ -96,7 +96,7 @@ func (m *Machine) judgeAlone() {
 				continue
 			}
 			if right, ok := majority(ballots[0].Runs); ok {
-				m.convict(r, i, right, ballots)
+				m.blame(r, i, right, ballots)
 				continue
 			}
 		}
@@ -132,22 +132,22 @@ func (m *Machine) verdict(r *Result, i int, ballots []Ballot) error {
 	}
 	right, ok := judge(ballots)
 	if !ok { // a replica that was blamed before, but has not died yet, erred again
-		right, ok = judge(slices.DeleteFunc(slices.Clone(ballots), func(b Ballot) bool { return m.peers[b.Replica].convicted }))
+		right, ok = judge(slices.DeleteFunc(slices.Clone(ballots), func(b Ballot) bool { return m.peers[b.Replica].blamed }))
 	}
 	if !ok {
 		return &Undecided{m.section, m.tasks[i], ballots}
 	}
-	m.convict(r, i, right, ballots)
+	m.blame(r, i, right, ballots)
 	return nil
 }
 
-// convict records in r the right result of task i, and the replicas whose
+// blame records in r the right result of task i, and the replicas whose
 // result differs from it.
-func (m *Machine) convict(r *Result, i int, right uint64, ballots []Ballot) {
+func (m *Machine) blame(r *Result, i int, right uint64, ballots []Ballot) {
 	r.Right[i] = right
 	for k := range ballots {
 		if run, wrong := ballots[k].wrong(right); wrong {
-			r.Guilty = append(r.Guilty, Guilty{ballots[k].Replica, i, run.Core})
+			r.Faulty = append(r.Faulty, Faulty{ballots[k].Replica, i, run.Core})
 		}
 	}
 }

@@ -12,20 +12,20 @@ type Machine struct {
 	peers  []peer
 	deaths uint64 // number of deaths in the rank so far; all replicas count the same deaths
 
-	open      bool
-	section   uint64 // number of the section that is being verified, or was verified last
-	signature uint64
-	tasks     []int // the sampled tasks
-	mine      []ballot
-	left      int  // number of sampled tasks that have not run
-	complete  bool // the results of all other tasks of the section have arrived, too
-	again     bool // the results of repeated runs were sent
-	result    *Result
-	equal     bool // all first results were equal, so no peer has to confirm the result
-	told      bool // this replica has sent the result
-	last      left // the section before, in which peers may still be; no peer is in an earlier one
-	err       error
-	acts      []Action
+	open       bool
+	section    uint64 // number of the section that is being verified, or was verified last
+	signature  uint64
+	tasks      []int // the sampled tasks
+	mine       []ballot
+	left       int  // number of sampled tasks that have not run
+	complete   bool // the results of all other tasks of the section have arrived, too
+	again      bool // the results of repeated runs were sent
+	result     *Result
+	equal      bool // all first results were equal, so no peer has to confirm the result
+	sentResult bool // this replica has sent the result
+	last       left // the section before, in which peers may still be; no peer is in an earlier one
+	err        error
+	acts       []Action
 }
 
 // ballot is what this replica has found about a task.
@@ -43,9 +43,9 @@ type left struct {
 
 // peer is the state of another replica.
 type peer struct {
-	dead      bool
-	convicted bool
-	said      map[uint64]*said // by section
+	dead   bool
+	blamed bool
+	said   map[uint64]*said // by section
 }
 
 // said is a peer's report of a section.
@@ -78,7 +78,7 @@ type Again struct {
 type Result struct {
 	Right    []uint64 // results of the sampled tasks
 	Differed []int    // sampled tasks whose results were not all equal
-	Guilty   []Guilty
+	Faulty   []Faulty
 }
 
 // Action is one step that the caller takes for the Machine. It takes the steps in order.
@@ -135,10 +135,10 @@ func (m *Machine) Alive(p int) { m.peers[p] = peer{said: make(map[uint64]*said)}
 // Enter opens a section in which these tasks are sampled.
 func (m *Machine) Enter(section, signature uint64, tasks []int) {
 	m.last = left{}
-	if m.equal && !m.told {
+	if m.equal && !m.sentResult {
 		m.last = left{m.section, m.signature, m.result}
 	}
-	m.open, m.complete, m.again, m.equal, m.told, m.left = true, false, false, false, false, len(tasks)
+	m.open, m.complete, m.again, m.equal, m.sentResult, m.left = true, false, false, false, false, len(tasks)
 	m.section, m.signature, m.tasks, m.result, m.err = section, signature, tasks, nil, nil
 	m.mine = slices.Grow(m.mine[:0], len(tasks))[:len(tasks)]
 	for i := range m.mine {
@@ -170,8 +170,8 @@ func (m *Machine) Complete() []Action {
 	return m.acts
 }
 
-// Hear handles a message from a peer.
-func (m *Machine) Hear(p int, w *Word) []Action {
+// Receive handles a message from a peer.
+func (m *Machine) Receive(p int, w *Word) []Action {
 	m.acts = m.acts[:0]
 	if w.Section < m.section || w.Section == m.section && !m.open && m.result != nil {
 		if w.Result != nil {
@@ -234,7 +234,7 @@ func (m *Machine) Done() (*Result, error) {
 		return nil, m.err
 	case m.result == nil:
 		return nil, nil
-	case m.equal && !m.told:
+	case m.equal && !m.sentResult:
 		return m.result, nil
 	}
 	for p := range m.peers {
@@ -248,8 +248,8 @@ func (m *Machine) Done() (*Result, error) {
 // Leave closes the section, and keeps its result for peers that do not know it.
 func (m *Machine) Leave() {
 	m.open = false
-	for _, g := range m.result.Guilty {
-		m.peers[g.Replica].convicted = true
+	for _, g := range m.result.Faulty {
+		m.peers[g.Replica].blamed = true
 	}
 	for p := range m.peers {
 		delete(m.peers[p].said, m.section)
@@ -257,14 +257,14 @@ func (m *Machine) Leave() {
 }
 
 // Counts reports whether this replica counts the outcome for the rank. That is the lowest
-// live replica that is not guilty.
+// live replica that is not faulty.
 func (m *Machine) Counts(r *Result) bool {
 	lowest := -1
 	for p := range m.peers {
 		if p != m.me && m.peers[p].dead {
 			continue
 		}
-		if !slices.ContainsFunc(r.Guilty, func(g Guilty) bool { return g.Replica == p }) {
+		if !slices.ContainsFunc(r.Faulty, func(g Faulty) bool { return g.Replica == p }) {
 			return p == m.me
 		}
 		if lowest < 0 {
@@ -332,7 +332,7 @@ func (m *Machine) advance() {
 func (r *Result) of(tasks int) bool {
 	other := func(i int) bool { return i < 0 || i >= tasks }
 	return len(r.Right) == tasks && !slices.ContainsFunc(r.Differed, other) &&
-		!slices.ContainsFunc(r.Guilty, func(g Guilty) bool { return other(g.Index) })
+		!slices.ContainsFunc(r.Faulty, func(g Faulty) bool { return other(g.Index) })
 }
 
 // first returns the result of the section, if the first runs here are right.
@@ -395,8 +395,8 @@ func (m *Machine) sayAgain(disputed []int) {
 }
 
 func (m *Machine) sayResult() {
-	if !m.told {
-		m.told = true
+	if !m.sentResult {
+		m.sentResult = true
 		m.say(Word{Section: m.section, Signature: m.signature, Result: m.result})
 	}
 }

@@ -37,7 +37,7 @@ func (r *rank) check(t *tally) error {
 		if len(r.deaths) == 0 && (len(r.nodes) > 2 || r.mode == once) {
 			return fmt.Errorf("undecided with %d replicas alive: %w", len(r.nodes), r.ended)
 		}
-		if m := r.by.m; m.peers[r.faulty].convicted && (r.by.id != r.faulty || !r.by.lone) {
+		if m := r.by.m; m.peers[r.faulty].blamed && (r.by.id != r.faulty || !r.by.lone) {
 			return fmt.Errorf("a blamed replica counts as a witness: %w", r.ended)
 		}
 		t.undecided++
@@ -54,7 +54,7 @@ func (r *rank) check(t *tally) error {
 					t.escaped++
 				}
 			}
-			for _, g := range res.Guilty {
+			for _, g := range res.Faulty {
 				if g.Replica != r.faulty {
 					return fmt.Errorf("replica %d convicts %d, which never errs", n.id, g.Replica)
 				}
@@ -126,7 +126,7 @@ func TestEntry(t *testing.T) {
 		}
 		for _, n := range r.nodes {
 			for _, res := range n.left {
-				require.False(t, len(r.deaths) == 0 && len(res.Guilty) > 0, "INTRA_SEED=%d: blamed for its inputs", seed)
+				require.False(t, len(r.deaths) == 0 && len(res.Faulty) > 0, "INTRA_SEED=%d: blamed for its inputs", seed)
 			}
 		}
 	}
@@ -140,13 +140,13 @@ func TestMismatch(t *testing.T) {
 		"more tasks":              {Section: 3, Signature: 7, First: []uint64{1, 2}},
 		"a result of more tasks":  {Section: 3, Signature: 7, Result: &Result{Right: []uint64{1, 2}}},
 		"a task that is not here": {Section: 3, Signature: 7, Result: &Result{Right: []uint64{1}, Differed: []int{1}}},
-		"a wrong one, too":        {Section: 3, Signature: 7, Result: &Result{Right: []uint64{1}, Guilty: []Guilty{{Index: 1}}}},
+		"a wrong one, too":        {Section: 3, Signature: 7, Result: &Result{Right: []uint64{1}, Faulty: []Faulty{{Index: 1}}}},
 	} {
 		m := New(0, 2)
 		m.Enter(3, 7, []int{0})
 		m.Ran(0, 0, Run{Hash: 1})
 		m.Complete()
-		m.Hear(1, w)
+		m.Receive(1, w)
 		_, err := m.Done()
 		require.ErrorContains(t, err, "replica 1 verifies section 3 with other tasks", name)
 	}
@@ -159,11 +159,11 @@ func disputed() *Machine {
 	m.Enter(5, 7, []int{4})
 	m.Ran(0, 0, Run{Hash: 1})
 	m.Complete()
-	m.Hear(1, &Word{Section: 5, Signature: 7, First: []uint64{2}})
-	m.Hear(2, &Word{Section: 5, Signature: 7, First: []uint64{1}})
+	m.Receive(1, &Word{Section: 5, Signature: 7, First: []uint64{2}})
+	m.Receive(2, &Word{Section: 5, Signature: 7, First: []uint64{1}})
 	m.Ran(0, 9, Run{Hash: 1})
 	for p := 1; p < 3; p++ {
-		m.Hear(p, &Word{Section: 5, Signature: 7, Again: []Again{{Index: 0, Entry: 9, First: Run{Hash: uint64(3 - p)}, Second: Run{Hash: 1}}}})
+		m.Receive(p, &Word{Section: 5, Signature: 7, Again: []Again{{Index: 0, Entry: 9, First: Run{Hash: uint64(3 - p)}, Second: Run{Hash: 1}}}})
 	}
 	return m
 }
@@ -173,12 +173,12 @@ func disputed() *Machine {
 // votes that decided it.
 func TestResultIsHeld(t *testing.T) {
 	m := disputed()
-	right := &Result{Right: []uint64{1}, Differed: []int{0}, Guilty: []Guilty{{Replica: 1}}}
+	right := &Result{Right: []uint64{1}, Differed: []int{0}, Faulty: []Faulty{{Replica: 1}}}
 	for p := 1; p < 3; p++ {
 		r, err := m.Done()
 		require.NoError(t, err)
 		require.Nil(t, r)
-		m.Hear(p, &Word{Section: 5, Signature: 7, Result: right})
+		m.Receive(p, &Word{Section: 5, Signature: 7, Result: right})
 	}
 	r, err := m.Done()
 	require.NoError(t, err)
@@ -201,18 +201,18 @@ func TestHeldResultIsAnswered(t *testing.T) {
 			m.Ran(0, 0, Run{Hash: 1})
 			m.Complete()
 			for p := 1; p < 3; p++ {
-				m.Hear(p, &Word{Section: 5, Signature: 7, First: []uint64{1}})
+				m.Receive(p, &Word{Section: 5, Signature: 7, First: []uint64{1}})
 			}
 			r, err := m.Done()
 			require.NoError(t, err)
 			require.Equal(t, &Result{Right: []uint64{1}}, r)
 			then(m)
-			acts := m.Hear(1, &Word{Section: 5, Signature: 7, Result: r})
+			acts := m.Receive(1, &Word{Section: 5, Signature: 7, Result: r})
 			require.Len(t, acts, 2)
 			for i, a := range acts {
 				require.Equal(t, Action{Kind: Say, Peer: 1 + i, Word: &Word{Section: 5, Signature: 7, Result: r}}, a)
 			}
-			require.Empty(t, m.Hear(2, &Word{Section: 5, Signature: 7, Result: r}), "it has sent the result")
+			require.Empty(t, m.Receive(2, &Word{Section: 5, Signature: 7, Result: r}), "it has sent the result")
 		})
 	}
 }
@@ -221,13 +221,13 @@ func TestHeldResultIsAnswered(t *testing.T) {
 func TestLateWord(t *testing.T) {
 	m := disputed()
 	for p := 1; p < 3; p++ {
-		m.Hear(p, &Word{Section: 5, Signature: 7, Result: &Result{Right: []uint64{1}}})
+		m.Receive(p, &Word{Section: 5, Signature: 7, Result: &Result{Right: []uint64{1}}})
 	}
 	m.Leave()
-	m.Hear(2, &Word{Section: 5, Signature: 7, First: []uint64{1}, Deaths: 1})
-	m.Hear(2, &Word{Section: 4, Signature: 7, First: []uint64{1}})
+	m.Receive(2, &Word{Section: 5, Signature: 7, First: []uint64{1}, Deaths: 1})
+	m.Receive(2, &Word{Section: 4, Signature: 7, First: []uint64{1}})
 	require.Empty(t, m.peers[2].said)
-	m.Hear(2, &Word{Section: 6, Signature: 7, First: []uint64{1}})
+	m.Receive(2, &Word{Section: 6, Signature: 7, First: []uint64{1}})
 	require.Len(t, m.peers[2].said, 1)
 }
 
@@ -311,12 +311,12 @@ func TestSampleIsEven(t *testing.T) {
 // other replicas. From that cut on fewer tasks are sampled.
 func TestDeadBeyondACut(t *testing.T) {
 	m := New(0, 3)
-	m.Hear(1, &Word{Section: 3, Signature: 7, First: []uint64{5, 6}})
+	m.Receive(1, &Word{Section: 3, Signature: 7, First: []uint64{5, 6}})
 	m.Dead(1)
 	m.Enter(3, 7, []int{1})
 	m.Ran(0, 0, Run{Hash: 6})
 	m.Complete()
-	m.Hear(2, &Word{Section: 3, Signature: 7, First: []uint64{6}, Deaths: 1})
+	m.Receive(2, &Word{Section: 3, Signature: 7, First: []uint64{6}, Deaths: 1})
 	r, err := m.Done()
 	require.NoError(t, err)
 	require.Equal(t, &Result{Right: []uint64{6}}, r)

@@ -100,14 +100,14 @@ func TestHashesAreKept(t *testing.T) {
 	ahead, behind := NewWatch(0, 2), NewWatch(1, 2)
 	for n := uint64(1); n <= 5000; n++ {
 		for _, s := range ahead.Pass(Place{AtSafePoint, n}, []uint64{n}) {
-			behind.Hear(0, s.Word)
+			behind.Receive(0, s.Word)
 		}
 	}
 	require.LessOrEqual(t, len(ahead.own.at), kept*14)
 	compared := 0
 	for n := uint64(1); n <= 5000 && behind.Found() == nil; n++ {
 		for _, s := range behind.Pass(Place{AtSafePoint, n}, []uint64{0}) {
-			ahead.Hear(1, s.Word)
+			ahead.Receive(1, s.Word)
 		}
 		compared++
 	}

@@ -10,23 +10,23 @@ import (
 // A rank is all replicas of one rank, with links and a head that announces deaths. It runs
 // in one goroutine, and one seed determines all events. One of the replicas may err.
 type rank struct {
-	rng      *rand.Rand
-	sampled  []int // number of sampled tasks of each section; 0: it is not verified
-	nodes    []*node
-	links    [][]*wire // by sender, then receiver
-	deaths   []int     // dead replicas, in the head's order
-	crashes  int       // number of deaths still to come
-	faulty   int       // the replica that errs; -1: none
-	mode     mode
-	odds     int  // the replica errs once in that many runs
-	wild     bool // all replicas err, in one of a few ways
-	diverged bool // the faulty replica has entered a section with other memory
-	errors   int
-	reruns   int
-	cut      int   // the first section after a cut; from there on fewer tasks are sampled; 0: none
-	heard    int   // number of deaths before that cut; all replicas know of them before they enter that section
-	ended    error // why the job has ended; no replica continues then
-	by       *node // the replica that has found the error
+	rng          *rand.Rand
+	sampled      []int // number of sampled tasks of each section; 0: it is not verified
+	nodes        []*node
+	links        [][]*wire // by sender, then receiver
+	deaths       []int     // dead replicas, in the head's order
+	crashes      int       // number of deaths still to come
+	faulty       int       // the replica that errs; -1: none
+	mode         mode
+	odds         int  // the replica errs once in that many runs
+	wild         bool // all replicas err, in one of a few ways
+	diverged     bool // the faulty replica has entered a section with other memory
+	errors       int
+	reruns       int
+	cut          int   // the first section after a cut; from there on fewer tasks are sampled; 0: none
+	deathsBefore int   // number of deaths before that cut; all replicas know of them before they enter that section
+	ended        error // why the job has ended; no replica continues then
+	by           *node // the replica that has found the error
 }
 
 // mode is the way in which a replica errs.
@@ -146,7 +146,7 @@ func (n *node) moves() (all []func()) {
 			all = append(all, func() {
 				word := w.words[0]
 				w.words = w.words[1:]
-				n.perform(n.m.Hear(from, &word))
+				n.perform(n.m.Receive(from, &word))
 			})
 		}
 	}
@@ -160,7 +160,7 @@ func (n *node) moves() (all []func()) {
 	}
 	switch {
 	case n.section == len(n.sampled):
-	case n.cut > 0 && n.section >= n.cut && n.handled < n.heard:
+	case n.cut > 0 && n.section >= n.cut && n.handled < n.deathsBefore:
 	case !n.inside:
 		all = append(all, n.enter)
 	case len(n.todo) > 0:
@@ -258,7 +258,7 @@ func (n *node) crash() {
 		ahead = ahead && (o.dead || o.section < n.section)
 	}
 	if ahead {
-		n.cut, n.heard = n.section, len(n.rank.deaths)
+		n.cut, n.deathsBefore = n.section, len(n.rank.deaths)
 		n.sampled[n.section] = 1
 	}
 }

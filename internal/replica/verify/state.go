@@ -34,7 +34,7 @@ type Vote struct {
 type Comparison struct {
 	Outcome Outcome
 	Votes   []Vote
-	Guilty  []int // replicas whose state is wrong, including dead ones
+	Faulty  []int // replicas whose state is wrong, including dead ones
 	Left    int   // a replica whose program has returned without reaching this safe point; -1: none
 }
 
@@ -43,7 +43,7 @@ type Outcome uint8
 
 // The outcomes.
 const (
-	Await   Outcome = iota // wait for hashes of other replicas, or for the deaths of the guilty ones
+	Await   Outcome = iota // wait for hashes of other replicas, or for the deaths of the faulty ones
 	Same                   // continue
 	Wrong                  // the state of this replica is wrong
 	Unknown                // no majority shows which state is wrong
@@ -68,8 +68,8 @@ func (s *States) Dead(p int) { s.peers[p].dead = true }
 // was received.
 func (s *States) Finished(p int) { s.peers[p].finished = true }
 
-// Hear records the hash of a peer at a safe point.
-func (s *States) Hear(p int, point, hash uint64) {
+// Receive records the hash of a peer at a safe point.
+func (s *States) Receive(p int, point, hash uint64) {
 	if point >= s.point {
 		s.peers[p].said[point] = hash
 	}
@@ -131,13 +131,13 @@ func (s *States) Compare() Comparison {
 	}
 	for _, v := range c.Votes {
 		if v.Hash != right {
-			c.Guilty = append(c.Guilty, v.Replica)
+			c.Faulty = append(c.Faulty, v.Replica)
 		}
 	}
 	switch {
 	case s.own != right:
 		c.Outcome = Wrong
-	case slices.ContainsFunc(c.Guilty, s.lives):
+	case slices.ContainsFunc(c.Faulty, s.lives):
 	default:
 		c.Outcome = Same
 	}

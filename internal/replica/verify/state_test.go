@@ -21,7 +21,7 @@ type keeping struct {
 	crashes int
 	faulty  int    // the replica whose state becomes wrong; -1: none
 	since   uint64 // the first safe point with a wrong state
-	guilty  map[int]bool
+	blamed  map[int]bool
 	ended   bool // no replica can be blamed
 	repairs int
 	joins   int // number of joins still to come
@@ -48,7 +48,7 @@ type keeper struct {
 
 func newKeeping(seed uint64) *keeping {
 	rng := rand.New(rand.NewPCG(seed, 29))
-	k := &keeping{rng: rng, points: 1 + rng.Uint64N(5), faulty: -1, guilty: make(map[int]bool), joins: rng.IntN(2)}
+	k := &keeping{rng: rng, points: 1 + rng.Uint64N(5), faulty: -1, blamed: make(map[int]bool), joins: rng.IntN(2)}
 	n := 1 + rng.IntN(4)
 	if rng.IntN(4) > 0 {
 		k.faulty, k.since = rng.IntN(n), 1+rng.Uint64N(k.points)
@@ -94,7 +94,7 @@ func (n *keeper) moves() (all []func()) {
 				if w[0].finished {
 					n.s.Finished(from)
 				} else {
-					n.s.Hear(from, w[0].point, w[0].hash)
+					n.s.Receive(from, w[0].point, w[0].hash)
 				}
 			})
 		}
@@ -118,11 +118,11 @@ func (n *keeper) moves() (all []func()) {
 		case c.Outcome == Unknown:
 			all = append(all, func() { n.ended = true })
 		case c.Outcome == Wrong:
-			all = append(all, func() { n.guilty[n.id] = true; n.die() })
-		case len(c.Guilty) > 0:
-			for _, g := range c.Guilty {
+			all = append(all, func() { n.blamed[n.id] = true; n.die() })
+		case len(c.Faulty) > 0:
+			for _, g := range c.Faulty {
 				if !n.nodes[g].dead {
-					all = append(all, func() { n.guilty[g] = true; n.nodes[g].die() })
+					all = append(all, func() { n.blamed[g] = true; n.nodes[g].die() })
 				}
 			}
 		}
@@ -159,11 +159,11 @@ func (n *keeper) say(p int, w stateWord) {
 func (n *keeper) leave(c Comparison) {
 	n.inside = false
 	n.passed[n.point] = !n.wrong
-	if len(c.Guilty) > 0 {
+	if len(c.Faulty) > 0 {
 		n.repairs++
 	}
-	for _, g := range c.Guilty {
-		n.guilty[g] = true
+	for _, g := range c.Faulty {
+		n.blamed[g] = true
 	}
 	// A joiner replaces a dead replica, while all live ones are at this safe point.
 	for _, d := range n.nodes {
@@ -254,7 +254,7 @@ func TestStates(t *testing.T) {
 		if k.ended && len(k.nodes) > 2 && len(k.deaths) == 0 {
 			return fmt.Errorf("no replica is blamed by %d replicas", len(k.nodes))
 		}
-		for g := range k.guilty {
+		for g := range k.blamed {
 			if g != bad && !k.nodes[g].wrong {
 				return fmt.Errorf("replica %d is blamed, but its state is right", g)
 			}
@@ -302,7 +302,7 @@ func TestCompare(t *testing.T) {
 		votes   []uint64 // the first vote is that of this replica
 		dead    []int
 		outcome Outcome
-		guilty  []int
+		faulty  []int
 	}{
 		{"alone", []uint64{1}, nil, Same, nil},
 		{"two alike", []uint64{1, 1}, nil, Same, nil},
@@ -320,8 +320,8 @@ func TestCompare(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := NewStates(0, len(c.votes))
 			for p := 1; p < len(c.votes); p++ {
-				s.Hear(p, 7, c.votes[p])
-				s.Hear(p, 8, 0) // the peer may be ahead
+				s.Receive(p, 7, c.votes[p])
+				s.Receive(p, 8, 0) // the peer may be ahead
 			}
 			s.Enter(7, c.votes[0])
 			for _, p := range c.dead {
@@ -329,7 +329,7 @@ func TestCompare(t *testing.T) {
 			}
 			got := s.Compare()
 			require.Equal(t, c.outcome, got.Outcome)
-			require.Equal(t, c.guilty, got.Guilty)
+			require.Equal(t, c.faulty, got.Faulty)
 			require.Equal(t, -1, got.Left)
 		})
 	}

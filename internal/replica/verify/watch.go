@@ -28,7 +28,7 @@ type Watch struct {
 	proposed map[PlaceKind]bool // by kind of place: this replica has proposed its next place
 	stopped  bool               // this replica has stopped at the target
 	table    Table              // table of this replica at the target
-	told     int                // 1 + the replica to which the table was sent; 0: not sent
+	sentTo   int                // 1 + the replica to which the table was sent; 0: not sent
 	asked    *Block             // block that this replica has requested as the lead
 	got      *Block             // answer to asked
 	wanted   *Block             // block that the lead wants from this replica
@@ -153,8 +153,8 @@ func (w *Watch) Pass(at Place, of []uint64) []Send {
 	return w.sends()
 }
 
-// Hear handles a message from a peer.
-func (w *Watch) Hear(p int, word *WatchWord) []Send {
+// Receive handles a message from a peer.
+func (w *Watch) Receive(p int, word *WatchWord) []Send {
 	x := &w.peers[p]
 	switch word.Kind {
 	case WatchHashes:
@@ -218,7 +218,7 @@ func (w *Watch) raise(to Place) {
 	if !w.target.Before(to) {
 		return
 	}
-	w.target, w.stopped, w.told, w.asked, w.got, w.wanted = to, false, 0, nil, nil, nil
+	w.target, w.stopped, w.sentTo, w.asked, w.got, w.wanted = to, false, 0, nil, nil, nil
 	for p := range w.peers {
 		if w.lives(p) {
 			w.send(p, &WatchWord{Kind: WatchStop, Place: w.target, Found: w.found})
@@ -256,8 +256,8 @@ func (w *Watch) Step() (step WatchStep, of *Block, out []Send) {
 		}
 	}
 	if lead := w.lead(); lead != w.me {
-		if w.told != lead+1 {
-			w.told = lead + 1
+		if w.sentTo != lead+1 {
+			w.sentTo = lead + 1
 			w.send(lead, &WatchWord{Kind: WatchTable, Place: w.target, Table: w.table})
 		}
 		return WatchWait, nil, w.sends()
@@ -301,9 +301,9 @@ func (w *Watch) End() []Send {
 	return w.sends()
 }
 
-// Heard reports whether this replica has the hashes of a place from all peers that may
+// HasAll reports whether this replica has the hashes of a place from all peers that may
 // still hash it. This replica has hashed the place itself.
-func (w *Watch) Heard(at Place) bool {
+func (w *Watch) HasAll(at Place) bool {
 	for p := range w.peers {
 		if _, ok := w.peers[p].hashes.at[at]; !ok && w.comes(p) {
 			return false

@@ -20,12 +20,12 @@ func TestWatch(t *testing.T) {
 		if err := k.run(); err != nil {
 			return k, err
 		}
-		for _, x := range k.told {
+		for _, x := range k.reports {
 			if k.faulty < 0 || x.found.A != k.faulty && x.found.B != k.faulty {
 				return k, fmt.Errorf("replica %d reports a difference between sound replicas: %+v", x.by, x.found)
 			}
 		}
-		if k.faulty >= 0 && len(k.told) == 0 {
+		if k.faulty >= 0 && len(k.reports) == 0 {
 			return k, k.missed()
 		}
 		return k, nil
@@ -39,7 +39,7 @@ func TestWatch(t *testing.T) {
 				joined++
 			}
 		}
-		for _, x := range k.told {
+		for _, x := range k.reports {
 			if x.of != nil {
 				blocks++
 			} else {
@@ -60,7 +60,7 @@ func TestSectionsThatAreAlikeAgain(t *testing.T) {
 	ends := []*Watch{NewWatch(0, 2), NewWatch(1, 2)}
 	send := func(all []Send, from int) (out []Send) {
 		for _, s := range all {
-			out = append(out, ends[s.To].Hear(from, s.Word)...)
+			out = append(out, ends[s.To].Receive(from, s.Word)...)
 		}
 		return out
 	}
@@ -116,13 +116,13 @@ func TestJoinersAfterTheEnd(t *testing.T) {
 		}
 		for _, s := range goes.Alive(p) {
 			require.Equal(t, p, s.To)
-			joiner.Hear(0, s.Word)
+			joiner.Receive(0, s.Word)
 		}
 		require.True(t, joiner.Over())
 	}
 	at := Place{AtSafePoint, 4}
 	a.Pass(at, []uint64{1})
-	b.Hear(1, &WatchWord{Kind: WatchHashes, Place: at, Hashes: []uint64{1}})
+	b.Receive(1, &WatchWord{Kind: WatchHashes, Place: at, Hashes: []uint64{1}})
 	b.Pass(at, []uint64{2})
 	require.NotNil(t, b.Found())
 	_, wants := b.Wants()
@@ -134,16 +134,16 @@ func TestJoinersAfterTheEnd(t *testing.T) {
 func TestJoinerHasSentNothing(t *testing.T) {
 	w := NewWatch(0, 3)
 	at, stop := Place{AtSafePoint, 5}, Place{AtSafePoint, 6}
-	w.Hear(1, &WatchWord{Kind: WatchHashes, Place: at, Hashes: []uint64{9}})
+	w.Receive(1, &WatchWord{Kind: WatchHashes, Place: at, Hashes: []uint64{9}})
 	w.Dead(1)
 	w.Alive(1)
 	w.Pass(at, []uint64{1})
 	require.Nil(t, w.Found())
 
-	w.Hear(2, &WatchWord{Kind: WatchHashes, Place: at, Hashes: []uint64{2}})
+	w.Receive(2, &WatchWord{Kind: WatchHashes, Place: at, Hashes: []uint64{2}})
 	w.Propose(stop)
 	for p := 1; p <= 2; p++ {
-		w.Hear(p, &WatchWord{Kind: WatchTable, Place: stop, Table: Table{{1, 5}}})
+		w.Receive(p, &WatchWord{Kind: WatchTable, Place: stop, Table: Table{{1, 5}}})
 	}
 	w.Dead(1)
 	w.Alive(1)

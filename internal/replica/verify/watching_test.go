@@ -24,11 +24,11 @@ type watching struct {
 	faulty  int  // replica whose state becomes wrong; -1: none
 	from    int  // first place of the course at which the state is wrong
 	to      int  // place of the course at which the fault ends
-	told    []told
+	reports []report
 }
 
-// told is the report of a replica about a difference.
-type told struct {
+// report is the report of a replica about a difference.
+type report struct {
 	by    int
 	found Difference
 	of    *Block
@@ -135,7 +135,7 @@ func (k *watching) run() error {
 
 func (k *watching) describe() (text string) {
 	for _, n := range k.nodes {
-		text += fmt.Sprintf("\n%d: before place %d, stopped %v, finished %v, dead %v, target %v, over %v, told %d, asked %+v, tries %d;", n.id, n.next, n.stopped, n.finished, n.dead, n.w.target, n.w.over, n.w.told, n.w.asked, n.w.tries)
+		text += fmt.Sprintf("\n%d: before place %d, stopped %v, finished %v, dead %v, target %v, over %v, told %d, asked %+v, tries %d;", n.id, n.next, n.stopped, n.finished, n.dead, n.w.target, n.w.over, n.w.sentTo, n.w.asked, n.w.tries)
 		for p := range n.w.peers {
 			text += fmt.Sprintf(" %d: %v %v", p, n.w.peers[p].target, n.w.peers[p].table)
 		}
@@ -152,8 +152,8 @@ func (n *watcher) moves() (all []func() error) {
 				if q[0].finished {
 					n.w.Finished(from)
 				} else {
-					n.heard(from, q[0].WatchWord)
-					n.sends(n.w.Hear(from, q[0].WatchWord))
+					n.receive(from, q[0].WatchWord)
+					n.sends(n.w.Receive(from, q[0].WatchWord))
 				}
 				n.propose()
 			})
@@ -190,7 +190,7 @@ func (n *watcher) ahead() bool {
 	return slices.ContainsFunc(n.nodes, func(o *watcher) bool { return !o.dead && !o.finished && o.next < n.next-1 })
 }
 
-func (n *watcher) heard(from int, w *WatchWord) {
+func (n *watcher) receive(from int, w *WatchWord) {
 	if w.Kind != WatchHashes {
 		return
 	}
@@ -257,7 +257,7 @@ func (n *watcher) step() error {
 
 // tell checks that the report of n is true.
 func (n *watcher) tell(of *Block) error {
-	n.watching.told = append(n.watching.told, told{n.id, *n.w.Found(), of})
+	n.watching.reports = append(n.watching.reports, report{n.id, *n.w.Found(), of})
 	at := n.course[n.next-1]
 	if of != nil {
 		mine, theirs := n.content(n.next - 1)[of.Block], binary.LittleEndian.Uint64(of.Bytes)
@@ -284,7 +284,7 @@ func (n *watcher) tell(of *Block) error {
 func (n *watcher) finish() {
 	n.finished = true
 	if f := n.w.Found(); f != nil && !n.w.Over() {
-		n.watching.told = append(n.watching.told, told{n.id, *f, nil})
+		n.watching.reports = append(n.watching.reports, report{n.id, *f, nil})
 		n.ended = n.strict
 	}
 	for p := range n.nodes {

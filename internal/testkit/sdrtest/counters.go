@@ -40,9 +40,9 @@ func (t *Pasts) Compared() int { return t.compared }
 func (t *Pasts) Sizes() (messages, bytes int) { return t.messages, t.bytes }
 
 // vector has the counters of several clock domains.
-type vector []thread
+type vector []domain
 
-type thread struct {
+type domain struct {
 	id     uint64
 	counts []uint64 // per rank
 }
@@ -98,7 +98,7 @@ func (c *counters) own(id uint64) []uint64 {
 	counts := c.known.find(id)
 	if counts == nil {
 		counts = make([]uint64, c.ranks)
-		c.known = append(c.known, thread{id, counts})
+		c.known = append(c.known, domain{id, counts})
 	}
 	return counts
 }
@@ -119,7 +119,7 @@ func (c *counters) Merge(a, b uint64) uint64 {
 	for _, l := range c.at(b) {
 		counts := into.find(l.id)
 		if counts == nil {
-			into = append(into, thread{l.id, slices.Clone(l.counts)})
+			into = append(into, domain{l.id, slices.Clone(l.counts)})
 			continue
 		}
 		for r, n := range l.counts {
@@ -144,7 +144,7 @@ func (c *counters) Absorb(past uint64) {
 }
 
 func (c *counters) Close(id uint64) {
-	c.known = slices.DeleteFunc(c.known, func(l thread) bool { return l.id == id })
+	c.known = slices.DeleteFunc(c.known, func(l domain) bool { return l.id == id })
 	c.closed[id] = true
 }
 
@@ -153,7 +153,7 @@ func (c *counters) Reset() {
 	clear(c.closed)
 }
 
-func (c *counters) ripe(past uint64) bool {
+func (c *counters) deliverable(past uint64) bool {
 	for _, l := range c.at(past) {
 		needs := l.counts[c.rank]
 		if needs == 0 || c.closed[l.id] {
@@ -166,9 +166,9 @@ func (c *counters) ripe(past uint64) bool {
 	return true
 }
 
-func (c *counters) Ripe(past uint64, ripe bool) {
-	if want := c.ripe(past); want != ripe {
-		c.differ("a message of past %d %v is ripe: %v, want %v; known %v", past, c.at(past), ripe, want, c.known)
+func (c *counters) Deliverable(past uint64, deliverable bool) {
+	if want := c.deliverable(past); want != deliverable {
+		c.differ("a message of past %d %v is ripe: %v, want %v; known %v", past, c.at(past), deliverable, want, c.known)
 	}
 	c.compared++
 }
@@ -192,8 +192,8 @@ func (c *counters) Earlier(past, id uint64, earlier bool) {
 func (c *counters) Sent(past uint64, bytes int) {
 	c.messages++
 	c.bytes += bytes
-	threads := max(len(c.at(past)), 1)
-	if limit := 4*c.replicated*threads + 12*(threads-1); bytes > limit {
+	domains := max(len(c.at(past)), 1)
+	if limit := 4*c.replicated*domains + 12*(domains-1); bytes > limit {
 		c.differ("past %d %v has %d bytes, more than %d", past, c.at(past), bytes, limit)
 	}
 }

@@ -153,7 +153,7 @@ func (h *head) choices(list []func()) []func() {
 			list = append(list, p.obey)
 		}
 		if len(p.cuts.words) > 0 {
-			list = append(list, func() { h.hear(p) })
+			list = append(list, func() { h.receive(p) })
 		}
 	}
 	return list
@@ -176,8 +176,8 @@ func (h *head) cancel() {
 	}
 }
 
-// hear handles a message from p.
-func (h *head) hear(p *Process) {
+// receive handles a message from p.
+func (h *head) receive(p *Process) {
 	w := p.cuts.words[0]
 	p.cuts.words = p.cuts.words[1:]
 	switch {

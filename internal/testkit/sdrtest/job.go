@@ -99,7 +99,7 @@ type Process struct {
 
 const (
 	stepRun = iota
-	stepHear
+	stepDeath
 	stepExpire
 )
 
@@ -142,7 +142,7 @@ func (j Job) Run(program func(p *Process) error) (*Result, error) {
 	for rank, d := range j.Degrees {
 		for k := range d {
 			p := &Process{Rank: rank, Replica: k, job: r, woken: true}
-			p.steps = [...]func(){stepRun: p.run, stepHear: p.hear, stepExpire: p.expire}
+			p.steps = [...]func(){stepRun: p.run, stepDeath: p.receiveDeath, stepExpire: p.expire}
 			r.processes = append(r.processes, p)
 		}
 	}
@@ -250,7 +250,7 @@ func (r *run) loop() error {
 				}
 			}
 			if !p.Killed && p.verdicts < len(r.dead) && !p.ordered() {
-				r.choices = append(r.choices, p.steps[stepHear])
+				r.choices = append(r.choices, p.steps[stepDeath])
 			}
 		}
 		if !running && (r.head == nil || r.head.quiet()) {

@@ -96,9 +96,9 @@ func (p *Process) Link(rank, replica int) transport.Link {
 	return l
 }
 
-// hear delivers the next report of a death. The frames that the dead process had handed
+// receiveDeath delivers the next report of a death. The frames that the dead process had handed
 // over come first.
-func (p *Process) hear() {
+func (p *Process) receiveDeath() {
 	q := p.job.dead[p.verdicts]
 	if l := p.job.links[pair{q, p}]; l != nil && !l.Ended() {
 		l.Move()

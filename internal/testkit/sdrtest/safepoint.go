@@ -276,7 +276,7 @@ func (p *Process) startAt(at *start) {
 // an engine.
 func (r *run) joiner(rank, replica int, at *start) *Process {
 	p := &Process{Rank: rank, Replica: replica, job: r, woken: true, verdicts: len(r.dead)}
-	p.steps = [...]func(){stepRun: p.run, stepHear: p.hear, stepExpire: p.expire}
+	p.steps = [...]func(){stepRun: p.run, stepDeath: p.receiveDeath, stepExpire: p.expire}
 	p.cuts.latest = at
 	r.processes = append(r.processes, p)
 	p.start(r.program)

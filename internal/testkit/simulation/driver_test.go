@@ -135,7 +135,7 @@ func (p *process) runProgram() error {
 		err = g.run()
 	}
 	if p.w.spec.compared {
-		_ = p.msgs.SumsHeard(p.life) // an error means that the job rolls back, which p.back reports
+		_ = p.msgs.SumsReceived(p.life) // an error means that the job rolls back, which p.back reports
 	}
 	if err != nil {
 		return err
@@ -155,7 +155,7 @@ func (p *process) runProgram() error {
 // linger serves the peers until the head releases this process or the job rolls
 // back.
 func (p *process) linger() error {
-	msgs, told := p.msgs, false
+	msgs, reported := p.msgs, false
 	p.reach("finished")
 	for {
 		seen := p.changes
@@ -165,12 +165,12 @@ func (p *process) linger() error {
 		if p.back.Pending() {
 			return errBack
 		}
-		if !told && msgs.Received() {
-			told, p.drained = true, true
+		if !reported && msgs.Received() {
+			reported, p.drained = true, true
 			p.tell(&job.Message{Kind: job.KindDrained})
 			p.reach("through")
 		}
-		if err := p.Wait(context.Background(), func() bool { return p.changes != seen || !told && msgs.Received() }); err != nil {
+		if err := p.Wait(context.Background(), func() bool { return p.changes != seen || !reported && msgs.Received() }); err != nil {
 			return err
 		}
 	}

@@ -21,14 +21,14 @@ type leader struct {
 	term   uint64     // number of earlier heads
 	absent int        // steps until the successor starts
 
-	state  *decision.State       // state that follows from the log
-	asked  []decision.Entry      // proposed entries that are not in the log yet
-	next   []head.Event          // results of the head's actions, handled before all other events
-	start  []head.Start          // in flight to agents
-	late   []head.Event          // answers that take time
-	losing []detect.ID           // hosts that are about to be declared lost
-	heard  *job.Reply            // reply that the head is handling
-	quiets map[uint64]*job.Reply // replies that the head handles when the process is quiet
+	state    *decision.State       // state that follows from the log
+	asked    []decision.Entry      // proposed entries that are not in the log yet
+	next     []head.Event          // results of the head's actions, handled before all other events
+	start    []head.Start          // in flight to agents
+	late     []head.Event          // answers that take time
+	losing   []detect.ID           // hosts that are about to be declared lost
+	handling *job.Reply            // reply that the head is handling
+	quiets   map[uint64]*job.Reply // replies that the head handles when the process is quiet
 
 	at       map[head.From]*process // by the names that their agents use
 	joined   time.Duration          // time by the head's clock at which all processes had joined
@@ -92,11 +92,11 @@ func (l *leader) boot() {
 		}
 		for _, p := range l.w.processes {
 			for len(p.says) > 0 {
-				l.hear(p)
+				l.receive(p)
 				moved = true
 			}
 			for len(p.events)+len(p.mail) > 0 {
-				p.hear()
+				p.handleNext()
 				moved = true
 			}
 		}
@@ -224,8 +224,8 @@ func (l *leader) do(acts []head.Action) {
 				}
 			}
 		case head.AskQuiet:
-			if l.heard != nil {
-				l.quiets[a.Number] = l.heard
+			if l.handling != nil {
+				l.quiets[a.Number] = l.handling
 			}
 			l.mail(a.To, a)
 		case head.Resume:
@@ -310,8 +310,8 @@ func (l *leader) begin() {
 	p.say(head.Joined{From: p.from, Hello: w.hello})
 }
 
-// hear handles the next message of the agent of a process.
-func (l *leader) hear(p *process) {
+// receive handles the next message of the agent of a process.
+func (l *leader) receive(p *process) {
 	e := p.says[0]
 	p.says = p.says[1:]
 	if p.held > 0 {
@@ -319,22 +319,22 @@ func (l *leader) hear(p *process) {
 	} else if l.w.heirs > 0 {
 		p.note(e)
 	}
-	l.heard = nil
+	l.handling = nil
 	switch e := e.(type) {
 	case head.Said:
 		if r := e.Message.Reply; r != nil {
-			if l.heard = r; r.Kind != job.ReplyReady { // this reply is handled when the process is quiet
-				l.truth.hears(l, p, r)
+			if l.handling = r; r.Kind != job.ReplyReady { // this reply is handled when the process is quiet
+				l.truth.record(l, p, r)
 			}
 		}
 	case head.Quiet:
 		if r := l.quiets[e.Number]; r != nil && r.Kind == job.ReplyReady {
-			l.truth.hears(l, p, r)
+			l.truth.record(l, p, r)
 		}
 		delete(l.quiets, e.Number)
 	}
 	l.step(e)
-	l.heard = nil
+	l.handling = nil
 }
 
 // exit handles the exit of a process, after all its messages.

@@ -46,7 +46,7 @@ func (l *leader) apply(e decision.Entry) {
 	if e.Kind == decision.Recovery {
 		l.deciding--
 	}
-	if e.Kind == decision.Born && !e.Spare && e.ID != e.Process {
+	if e.Kind == decision.Placed && !e.Spare && e.ID != e.Process {
 		w.seen["a spare is used"]++
 		l.at[head.From{Node: e.Node, ID: e.ID, Incarnation: firstLife}].assign(e.Process, e.Incarnation)
 	}

@@ -34,9 +34,9 @@ type process struct {
 	yield    func(struct{}) bool
 	woken    bool
 	deadline time.Duration // end of the present wait; 0: none
-	steps    struct{ run, hear, give, meet, expire, speak, exit, write func() }
+	steps    struct{ run, handleNext, give, meet, expire, speak, exit, write func() }
 	lag      int // the program takes a step in one of lag possible cases
-	deaf     int // the process handles an event in one of deaf possible cases
+	delay    int // the process handles an event in one of delay possible cases
 	reached  map[string]int
 
 	dead     bool // killed
@@ -46,14 +46,14 @@ type process struct {
 	left     bool // the head has released the process
 	released bool
 
-	events []*job.Message // messages of the head that the agent has passed on
-	queue  []job.Event    // events that have arrived and are not due yet
-	calls  []*process     // processes to which this one has its end of a link, but which lack theirs
-	meets  []*process     // processes to which links are being made
-	says   []head.Event   // events in flight to the head
-	gifts  []*gift        // states that are being sent in parallel to the program
-	wires  map[job.Process]*process
-	told   map[*process]bool // dead processes of whose deaths the links are informed; these links end
+	events   []*job.Message // messages of the head that the agent has passed on
+	queue    []job.Event    // events that have arrived and are not due yet
+	calls    []*process     // processes to which this one has its end of a link, but which lack theirs
+	meets    []*process     // processes to which links are being made
+	says     []head.Event   // events in flight to the head
+	gifts    []*gift        // states that are being sent in parallel to the program
+	wires    map[job.Process]*process
+	reported map[*process]bool // dead processes of whose deaths the links are informed; these links end
 
 	taking  *taking
 	cutting bool // the process is ending a cut
@@ -66,7 +66,7 @@ var errKilled = errors.New("killed")
 
 // newProcess starts a process, which waits for its slot.
 func (w *world) newProcess(a head.Start, log *processLog) *process {
-	p := &process{w: w, role: a.Role, reached: make(map[string]int), wires: make(map[job.Process]*process), told: make(map[*process]bool)}
+	p := &process{w: w, role: a.Role, reached: make(map[string]int), wires: make(map[job.Process]*process), reported: make(map[*process]bool)}
 	for _, old := range w.processes {
 		if old.from.Node == a.Node && old.from.ID == a.ID && !old.exited {
 			w.fail("%v is started, but %v has not ended", a, old)
@@ -74,14 +74,14 @@ func (w *world) newProcess(a head.Start, log *processLog) *process {
 	}
 	log.With = p
 	p.account = account{from: a.To, log: log, handled: make(map[uint64]time.Duration)}
-	p.steps.run, p.steps.hear, p.steps.give, p.steps.meet, p.steps.expire = p.run, p.hear, p.give, p.meet, p.expire
-	p.steps.speak, p.steps.exit, p.steps.write = func() { w.head.hear(p) }, func() { w.head.exit(p) }, p.write
+	p.steps.run, p.steps.handleNext, p.steps.give, p.steps.meet, p.steps.expire = p.run, p.handleNext, p.give, p.meet, p.expire
+	p.steps.speak, p.steps.exit, p.steps.write = func() { w.head.receive(p) }, func() { w.head.exit(p) }, p.write
 	p.assign(a.Process, a.Incarnation)
-	p.lag, p.deaf = w.spec.lags[w.random.IntN(len(w.spec.lags))], w.spec.lags[w.random.IntN(len(w.spec.lags))]
+	p.lag, p.delay = w.spec.lags[w.random.IntN(len(w.spec.lags))], w.spec.lags[w.random.IntN(len(w.spec.lags))]
 	if w.spec.swift {
-		p.lag, p.deaf = 20, 4
+		p.lag, p.delay = 20, 4
 		if p.self.Replica == 0 {
-			p.lag, p.deaf = 0, 0
+			p.lag, p.delay = 0, 0
 		}
 	}
 	w.processes = append(w.processes, p)
@@ -226,9 +226,9 @@ func (p *process) messaging() sdr.Config {
 	return c
 }
 
-// hear handles the next message from the head. A verdict is handled after all frames of
+// handleNext handles the next message from the head. A verdict is handled after all frames of
 // the dead process have arrived. Later messages of the head wait for it.
-func (p *process) hear() {
+func (p *process) handleNext() {
 	for len(p.events) == 0 && len(p.mail) > 0 {
 		p.receive(1)
 	}
@@ -318,16 +318,16 @@ func (p *process) isDue(event job.Event) bool {
 		return true
 	}
 	l := p.w.links[pair{q, p}]
-	return p.told[q] && (l == nil || l.Ended())
+	return p.reported[q] && (l == nil || l.Ended())
 }
 
 // mourn reports a death to the link to the dead process, if there is one.
 func (p *process) mourn(v job.Verdict) {
 	q := p.wires[v.Process]
-	if q == nil || q.birth != v.Incarnation || p.told[q] {
+	if q == nil || q.birth != v.Incarnation || p.reported[q] {
 		return
 	}
-	p.told[q] = true
+	p.reported[q] = true
 	if l := p.w.links[pair{p, q}]; l != nil {
 		l.PeerDied()
 	}

@@ -105,7 +105,7 @@ func (p *process) drain(number uint64) error {
 	p.pause()
 	err := p.msgs.Drain(ctx, number)
 	if err == nil && p.w.spec.compared {
-		err = p.msgs.SumsHeard(ctx)
+		err = p.msgs.SumsReceived(ctx)
 	}
 	if err == nil {
 		p.reach("drain")

@@ -55,8 +55,8 @@ func (t *witness) succeed(*leader) {
 	t.unsure, t.dying, t.planned, t.cut = nil, nil, 0, 0
 }
 
-// hears records a report to the head.
-func (t *witness) hears(l *leader, p *process, r *job.Reply) {
+// record records a report to the head.
+func (t *witness) record(l *leader, p *process, r *job.Reply) {
 	c := witnessed{generation: r.Generation}
 	switch r.Kind {
 	case job.ReplySaved:
@@ -123,7 +123,7 @@ func (l *leader) alive(rank int) (n int) {
 // kept records the effects of an entry that is now in the log.
 func (t *witness) kept(l *leader, e decision.Entry) {
 	switch e.Kind {
-	case decision.Born:
+	case decision.Placed:
 		if e.Incarnation > firstLife && !e.Spare {
 			t.tries[e.Process]++
 		}
@@ -179,7 +179,7 @@ func (l *leader) holder(p job.Process) job.Endpoint {
 func (l *leader) foresee(e decision.Entry) {
 	t := &l.truth
 	switch e.Kind {
-	case decision.Born:
+	case decision.Placed:
 		if e.Incarnation > firstLife && !e.Spare {
 			t.promised[e.ID] = true
 		}

@@ -121,8 +121,8 @@ func (w *world) choose(all bool) {
 		case !p.woken && p.deadline > 0 && (later == nil || p.deadline < later.deadline):
 			later = p
 		}
-		if len(p.events)+len(p.mail) > 0 && (all || p.deaf == 0 || w.random.IntN(p.deaf) == 0) {
-			w.choices = append(w.choices, p.steps.hear)
+		if len(p.events)+len(p.mail) > 0 && (all || p.delay == 0 || w.random.IntN(p.delay) == 0) {
+			w.choices = append(w.choices, p.steps.handleNext)
 		}
 		if len(p.meets) > 0 && !behind && (all || w.spec.shy == 0 || w.random.IntN(w.spec.shy) == 0) {
 			w.choices = append(w.choices, p.steps.meet)

@@ -166,6 +166,6 @@ func (p *process) forgiven() {
 func (w *world) report() {
 	p := w.processes[w.random.IntN(len(w.processes))]
 	if !p.dead && p.msgs != nil {
-		p.msgs.TellSums()
+		p.msgs.SendSums()
 	}
 }

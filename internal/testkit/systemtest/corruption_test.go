@@ -107,8 +107,8 @@ func TestCorruption(t *testing.T) {
 				require.Equal(t, want, r.Stdout, flags)
 				require.EqualValues(t, 1, c.SDC.Differed, "%s: %s", flags, r.Report)
 				require.EqualValues(t, 1, c.SDC.Repaired, "%s: %s", flags, r.Report)
-				require.Len(t, c.SDC.Convicted, 1, flags)
-				require.Equal(t, wrong, c.SDC.Convicted[0].Process, flags)
+				require.Len(t, c.SDC.Blamed, 1, flags)
+				require.Equal(t, wrong, c.SDC.Blamed[0].Process, flags)
 			}
 			t.Logf("%d jobs, %d wrong results were in tasks not sampled", jobs/2, escaped)
 		})
@@ -124,7 +124,7 @@ func TestDefectiveCore(t *testing.T) {
 	for _, flags := range []string{"-sdc dual -fault defect:1.0,q=0.02", "-sdc dual -r 3 -fault defect:1.2,q=0.3", "-sdc dual -fault defect:0.1,q=1", "-sdc sample=10% -sched static -fault defect:1.1,q=0.05"} {
 		r, c := verified(t, "-n 2 -replace "+flags, program)
 		require.Zero(t, r.Code, "%s\n%s", flags, r.Stderr)
-		require.Len(t, c.SDC.Convicted, 1, flags)
+		require.Len(t, c.SDC.Blamed, 1, flags)
 		require.Equal(t, c.SDC.Differed, c.SDC.Repaired, flags)
 		require.Contains(t, r.Stderr, "has computed a wrong result of task", flags)
 		if strings.Contains(flags, "dual") {
@@ -149,14 +149,14 @@ func TestDefectiveCoreAndBackup(t *testing.T) {
 			}
 			t.Run(name+" "+flags, func(t *testing.T) {
 				r, c := verified(t, "-n 2 -replace -sdc sample=40% -fault defect:1.1,q=0.05 "+flags, program)
-				told := r.Stderr + string(r.Report)
-				require.Zero(t, r.Code, told)
-				require.Equal(t, want.Stdout, r.Stdout, told)
-				require.NotEmpty(t, c.SDC.Convicted, told)
+				printed := r.Stderr + string(r.Report)
+				require.Zero(t, r.Code, printed)
+				require.Equal(t, want.Stdout, r.Stdout, printed)
+				require.NotEmpty(t, c.SDC.Blamed, printed)
 				var after struct{ Rollbacks []runreport.Rollback }
 				r.Decode(t, &after)
 				if len(after.Rollbacks) > 0 { // otherwise the process was found while all tasks were compared
-					require.NotNil(t, after.Rollbacks[0].Convicted, told)
+					require.NotNil(t, after.Rollbacks[0].Blamed, printed)
 				}
 			})
 		}
@@ -169,7 +169,7 @@ func TestCorruptionThatCannotBeRepaired(t *testing.T) {
 	r, c := verified(t, "-sdc dual -fault flip:0.1@task:4:9 -fault flip:0.1@task:16:9", wrongPrograms(t)["hpccg"])
 	require.Equal(t, 4, r.Code, r.Stderr)
 	require.Regexp(t, `silent corruption: the results of task \d+ in section \d+ differ, and it cannot be told whose is wrong \(replica 0: `, r.Stderr)
-	require.Empty(t, c.SDC.Convicted)
+	require.Empty(t, c.SDC.Blamed)
 	require.Greater(t, c.SDC.Differed, c.SDC.Repaired)
 }
 
@@ -199,8 +199,8 @@ func TestWrongMessage(t *testing.T) {
 		require.Regexp(t, `silent corruption: the replicas of rank 0 have sent message \d+ \(tag \d+, \d+ bytes\) to rank \d with different contents \(replica 0: [0-9a-f]{16}, replica 1: `, r.Stderr)
 		require.Greater(t, c.SDC.Differed, c.SDC.Repaired)
 		if strings.Contains(flags, "-r 3") {
-			require.Len(t, c.SDC.Convicted, 1, r.Stderr)
-			require.Equal(t, job.Process{Replica: 1}, c.SDC.Convicted[0].Process)
+			require.Len(t, c.SDC.Blamed, 1, r.Stderr)
+			require.Equal(t, job.Process{Replica: 1}, c.SDC.Blamed[0].Process)
 			require.Contains(t, r.Stderr, "0.1 on ")
 			require.Contains(t, r.Stderr, "has sent a wrong message ")
 		}
@@ -228,21 +228,21 @@ func TestWrongMessageBeforeAMajority(t *testing.T) {
 // A wrong message makes one of three replicas compute wrong results, in tasks that read
 // the wrong data through a pointer. The replica is blamed and killed. The message is found
 // as well.
-func TestWrongMessageBesideAConviction(t *testing.T) {
-	program, convicted := wrongPrograms(t)["gtc"], 0
+func TestWrongMessageBesideABlamedProcess(t *testing.T) {
+	program, blamed := wrongPrograms(t)["gtc"], 0
 	for i := range 9 {
 		flip := fmt.Sprintf("0.0@message:%d", []int{14, 15, 22}[i%3])
 		flags := "-degrees 2,3 -replace -sdc dual -fault flip:" + flip
 		r, c := verified(t, flags, program)
 		require.Equal(t, []runreport.Flip{{Spec: flip, Fired: true}}, c.Flips)
-		if len(c.SDC.Convicted) == 0 {
+		if len(c.SDC.Blamed) == 0 {
 			continue
 		}
-		convicted++
+		blamed++
 		require.Equal(t, 4, r.Code, "%s\n%s", flags, r.Stderr)
 		require.Regexp(t, "with different contents|replicas diverged", r.Stderr, flags) // whichever error is found first
 	}
-	require.Positive(t, convicted)
+	require.Positive(t, blamed)
 }
 
 // The last replica of its rank reports its received messages before it judges a task by
@@ -272,11 +272,11 @@ func TestWrongMessageThatMakesAProgramFail(t *testing.T) {
 			flags := fmt.Sprintf("%s -seed %d -fault flip:0.1@message:10:%d", flags, i, bit)
 			r, c := verified(t, flags, program)
 			require.Equal(t, []runreport.Flip{{Spec: fmt.Sprintf("0.1@message:10:%d", bit), Fired: true}}, c.Flips)
-			told := "with different contents"
+			pattern := "with different contents"
 			if strings.Contains(flags, "-backup") { // all processes may roll back before the other replica of the sender reaches the message
-				told += "|a wrong result may have led to that, and the job rolls back to a backup"
+				pattern += "|a wrong result may have led to that, and the job rolls back to a backup"
 			}
-			require.Regexp(t, told, r.Stderr, flags)
+			require.Regexp(t, pattern, r.Stderr, flags)
 			if strings.Contains(r.Stderr, "message longer than the receive buffer") {
 				failed++
 			}
@@ -287,8 +287,8 @@ func TestWrongMessageThatMakesAProgramFail(t *testing.T) {
 				require.Equal(t, 4, r.Code, "%s\n%s", flags, r.Stderr)
 			}
 			if strings.Contains(flags, "-r 3") {
-				require.Len(t, c.SDC.Convicted, 1, r.Stderr)
-				require.Equal(t, job.Process{Replica: 1}, c.SDC.Convicted[0].Process)
+				require.Len(t, c.SDC.Blamed, 1, r.Stderr)
+				require.Equal(t, job.Process{Replica: 1}, c.SDC.Blamed[0].Process)
 			}
 		}
 	}
@@ -326,9 +326,9 @@ func TestWrongState(t *testing.T) {
 			require.Equal(t, want, r.Stdout, "%s -fault flip:%s", flags, flip)
 			require.EqualValues(t, 1, c.SDC.Repaired, r.Report)
 			if strings.Contains(flags, "-r 3") {
-				require.Len(t, c.SDC.Convicted, 1)
-				require.Equal(t, wrong, c.SDC.Convicted[0].Process)
-				require.EqualValues(t, point+1, c.SDC.Convicted[0].Point)
+				require.Len(t, c.SDC.Blamed, 1)
+				require.Equal(t, wrong, c.SDC.Blamed[0].Process)
+				require.EqualValues(t, point+1, c.SDC.Blamed[0].Point)
 			} else {
 				require.Contains(t, r.Stderr, "intrarun: the job rolls back to safe point ")
 			}
@@ -359,32 +359,32 @@ func TestStatesThatDiffer(t *testing.T) {
 				return verified(t, "-n 2 -r 2 -sdc state -replace "+tt.flags, program)
 			}
 			r, c := run()
-			for again := 0; again < 20 && r.Code == 4 && strings.Contains(tt.flags, "@update:") && toldByMessage(r); again++ {
+			for again := 0; again < 20 && r.Code == 4 && strings.Contains(tt.flags, "@update:") && endedByMessage(r); again++ {
 				r, c = run()
 			}
-			told := r.Stderr + string(r.Report)
-			require.Zero(t, r.Code, told)
-			require.Equal(t, want.Stdout, r.Stdout, told)
-			require.EqualValues(t, c.SDC.Differed, c.SDC.Repaired, told)
-			require.GreaterOrEqual(t, c.SDC.Differed, int64(tt.backs), told)
+			printed := r.Stderr + string(r.Report)
+			require.Zero(t, r.Code, printed)
+			require.Equal(t, want.Stdout, r.Stdout, printed)
+			require.EqualValues(t, c.SDC.Differed, c.SDC.Repaired, printed)
+			require.GreaterOrEqual(t, c.SDC.Differed, int64(tt.backs), printed)
 			var after struct {
 				Failures  []runreport.Failure
 				Rollbacks []runreport.Rollback
 			}
 			r.Decode(t, &after)
-			require.Len(t, after.Rollbacks, tt.backs, told)
+			require.Len(t, after.Rollbacks, tt.backs, printed)
 			var fenced []string
 			for _, f := range after.Failures {
 				fenced = append(fenced, f.Process.String())
 			}
-			require.ElementsMatch(t, tt.fenced, fenced, told)
+			require.ElementsMatch(t, tt.fenced, fenced, printed)
 		})
 	}
 }
 
-// toldByMessage reports whether the job has ended because replicas have sent a message with
+// endedByMessage reports whether the job has ended because replicas have sent a message with
 // different contents.
-func toldByMessage(r jobtest.Result) bool {
+func endedByMessage(r jobtest.Result) bool {
 	return regexp.MustCompile(`silent corruption, found by \d\.\d: .* have sent message \d+ .* with different contents`).MatchString(r.Stderr)
 }
 

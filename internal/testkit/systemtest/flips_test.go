@@ -87,24 +87,24 @@ func planFlip(seed uint64, tasks, points int64) flipPlan {
 // try runs a job with a flip, and returns the fate of the flip.
 func (p flipPlan) try(t *testing.T, program []string, want string) fate {
 	r, c := verified(t, p.flags, program)
-	told := fmt.Sprintf("%s\n%s%s", r.Spec, r.Stderr, r.Report)
-	require.Len(t, c.Flips, 1, told)
+	printed := fmt.Sprintf("%s\n%s%s", r.Spec, r.Stderr, r.Report)
+	require.Len(t, c.Flips, 1, printed)
 	if !c.Flips[0].Fired {
-		require.Zero(t, r.Code, told)
-		require.Equal(t, want, r.Stdout, told)
+		require.Zero(t, r.Code, printed)
+		require.Equal(t, want, r.Stdout, printed)
 		return flipUnfired
 	}
 	switch {
 	case r.Code == 4:
-		require.Regexp(t, "silent corruption|divergence", r.Stderr, told)
+		require.Regexp(t, "silent corruption|divergence", r.Stderr, printed)
 		return flipEnded
 	case r.Code != 0 && (p.point == job.FlipMessage || !p.sees): // the program has failed because of the flip
 		return flipFailed
 	}
-	require.Zero(t, r.Code, told)
-	require.Equal(t, c.SDC.Differed, c.SDC.Repaired, told)
+	require.Zero(t, r.Code, printed)
+	require.Equal(t, c.SDC.Differed, c.SDC.Repaired, printed)
 	if r.Stdout != want {
-		require.False(t, p.sees, "the flip has escaped: %s", told)
+		require.False(t, p.sees, "the flip has escaped: %s", printed)
 		return flipEscaped
 	}
 	if c.SDC.Differed == 0 {
@@ -200,13 +200,13 @@ func calm(t *testing.T, seed uint64, program []string, want string, tasks int64)
 	}()
 	r := j.Wait(t)
 	<-done
-	told := fmt.Sprintf("%s\n%s%s", r.Spec, r.Stderr, r.Report)
-	require.Zero(t, r.Code, told)
-	require.Equal(t, want, timeless(t, r.Stdout), told)
+	printed := fmt.Sprintf("%s\n%s%s", r.Spec, r.Stderr, r.Report)
+	require.Zero(t, r.Code, printed)
+	require.Equal(t, want, timeless(t, r.Stdout), printed)
 	var c corrupted
 	r.Decode(t, &c)
-	require.Zero(t, c.SDC.Differed, told)
-	require.Empty(t, c.SDC.Convicted, told)
+	require.Zero(t, c.SDC.Differed, printed)
+	require.Empty(t, c.SDC.Blamed, printed)
 	return under
 }
 

@@ -48,11 +48,11 @@ func processes(w Way, j Job) (all [][]string) {
 
 func TestMeasure(t *testing.T) {
 	dirs := []string{t.TempDir(), t.TempDir()}
-	var told []string
-	o := Options{Dirs: dirs, Bytes: 4000, Calls: 2, Rounds: 2, Before: func(what string, round int) { told = append(told, fmt.Sprint(what, round)) }}
+	var rounds []string
+	o := Options{Dirs: dirs, Bytes: 4000, Calls: 2, Rounds: 2, Before: func(what string, round int) { rounds = append(rounds, fmt.Sprint(what, round)) }}
 	all, err := Measure(t.Context(), processes, o)
 	require.NoError(t, err)
-	require.Len(t, told, 2*2*len(Ways))
+	require.Len(t, rounds, 2*2*len(Ways))
 	require.Len(t, all.Files, 2*len(Ways))
 	for i, r := range all.Files {
 		require.Equal(t, dirs[i/len(Ways)], r.Dir)

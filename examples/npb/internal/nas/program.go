@@ -34,11 +34,11 @@ type Outcome interface {
 func (x Program[P, B, R]) Main() { intra.Main(cli.Program(Parse, x.run)) }
 
 func (x Program[P, B, R]) run(p *intra.Process, set Settings) error {
-	var told io.Writer
+	var progress io.Writer
 	if p.Rank() == 0 && !set.JSON {
-		told = os.Stdout
+		progress = os.Stdout
 	}
-	_, r, err := x.solve(Run{P: p, Set: set, told: told}, x.Problems[set.Class])
+	_, r, err := x.solve(Run{P: p, Set: set, progress: progress}, x.Problems[set.Class])
 	if err != nil || p.Rank() > 0 {
 		return err
 	}

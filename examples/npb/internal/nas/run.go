@@ -9,11 +9,11 @@ import (
 
 // Run is the common part of all benchmarks: the process, the settings and the progress.
 //
-//intra:state skip(P, Set, told)
+//intra:state skip(P, Set, progress)
 type Run struct {
-	P    *intra.Process
-	Set  Settings
-	told io.Writer // receives the progress as text; nil: no output
+	P        *intra.Process
+	Set      Settings
+	progress io.Writer // receives the progress as text; nil: no output
 
 	Done    int // number of completed steps
 	Seconds Seconds
@@ -60,7 +60,7 @@ func gather(p *intra.Process) error {
 
 // Tell prints the progress of the benchmark as text for people.
 func (r *Run) Tell(format string, args ...any) {
-	if r.told != nil {
-		fmt.Fprintf(r.told, format, args...)
+	if r.progress != nil {
+		fmt.Fprintf(r.progress, format, args...)
 	}
 }

@@ -11,11 +11,11 @@ import (
 // Protect registers the fields of s as state of p; the names begin with name.
 func (s *Run) Protect(p *intra.Process, name string) {
 	_ = (*struct {
-		P       *intra.Process
-		Set     Settings
-		told    io.Writer
-		Done    int
-		Seconds Seconds
+		P        *intra.Process
+		Set      Settings
+		progress io.Writer
+		Done     int
+		Seconds  Seconds
 	})(s) // other fields do not compile: run go generate
 	intra.Protect(p, name+".Done", &s.Done)
 	intra.Protect(p, name+".Seconds", &s.Seconds)

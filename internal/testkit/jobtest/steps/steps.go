@@ -57,11 +57,11 @@ func PIDs(t testing.TB, file string, n int) (all []int) {
 // either of them after RANK.REPLICA@, RANK@ for all replicas of the rank, or
 // !RANK.REPLICA@ for all but one process.
 type script struct {
-	session  *job.Session
-	released chan struct{}
-	stats    atomic.Pointer[job.Stats] // current counts, which are sent with later messages, too
-	deaf     atomic.Bool               // continue after the control connection was lost
-	heard    atomic.Pointer[string]    // name of the file in which verdicts are recorded
+	session     *job.Session
+	released    chan struct{}
+	stats       atomic.Pointer[job.Stats] // current counts, which are sent with later messages, too
+	unreachable atomic.Bool               // continue after the control connection was lost
+	verdicts    atomic.Pointer[string]    // name of the file in which verdicts are recorded
 }
 
 func (s *script) run(steps []string) int {
@@ -211,7 +211,7 @@ func (s *script) step(name, arg string) int {
 	case "cat":
 		io.Copy(os.Stdout, os.Stdin)
 	case "close":
-		s.deaf.Store(true)
+		s.unreachable.Store(true)
 		s.session.Close()
 	case "mark": // adds the ID of this process to a file
 		f, _ := os.OpenFile(arg, os.O_APPEND|os.O_WRONLY|os.O_CREATE, 0o644)
@@ -225,7 +225,7 @@ func (s *script) step(name, arg string) int {
 			time.Sleep(time.Millisecond)
 		}
 	case "verdicts": // records in a file when this process received verdicts
-		s.heard.Store(&arg)
+		s.verdicts.Store(&arg)
 	case "finish":
 		if err := s.session.Finish(s.counts()); err != nil {
 			return 6
@@ -250,14 +250,14 @@ func (s *script) follow() {
 	for {
 		e, err := s.session.Next()
 		if err != nil {
-			if s.deaf.Load() {
+			if s.unreachable.Load() {
 				return
 			}
 			os.Exit(5)
 		}
 		switch e := e.(type) {
 		case job.Verdict:
-			if file := s.heard.Load(); file != nil {
+			if file := s.verdicts.Load(); file != nil {
 				f, _ := os.OpenFile(*file, os.O_APPEND|os.O_WRONLY|os.O_CREATE, 0o644)
 				fmt.Fprintln(f, time.Now().UnixNano())
 				f.Close()

@@ -67,7 +67,7 @@ func TestAttack(t *testing.T) {
 }
 
 // tally counts the events in all jobs.
-type tally struct{ jobs, deaths, replacements, rollbacks, lost, convicted, escaped atomic.Int64 }
+type tally struct{ jobs, deaths, replacements, rollbacks, lost, blamed, escaped atomic.Int64 }
 
 // add counts a job, and returns the number of jobs.
 func (a *tally) add(v *verdict) int64 {
@@ -75,7 +75,7 @@ func (a *tally) add(v *verdict) int64 {
 		a.deaths.Add(int64(len(r.Failures)))
 		a.replacements.Add(int64(len(r.Replacements)))
 		a.rollbacks.Add(int64(len(r.Rollbacks)))
-		a.convicted.Add(int64(len(r.SDC.Convicted)))
+		a.blamed.Add(int64(len(r.SDC.Blamed)))
 	}
 	if v.escaped {
 		a.escaped.Add(1)
@@ -88,7 +88,7 @@ func (a *tally) add(v *verdict) int64 {
 
 func (a *tally) String() string {
 	return fmt.Sprintf("%d deaths, %d replacements, %d rollbacks, %d jobs that ended early, %d processes convicted, %d wrong results where a share is compared",
-		a.deaths.Load(), a.replacements.Load(), a.rollbacks.Load(), a.lost.Load(), a.convicted.Load(), a.escaped.Load())
+		a.deaths.Load(), a.replacements.Load(), a.rollbacks.Load(), a.lost.Load(), a.blamed.Load(), a.escaped.Load())
 }
 
 // run runs the job, and another one that continues from its files.

@@ -40,10 +40,10 @@ func (v *verdict) fired() (all []wrong) {
 	return all
 }
 
-// convicted reports whether a process was blamed.
-func (v *verdict) convicted(p job.Process) bool {
-	for i := range v.report.SDC.Convicted {
-		if v.report.SDC.Convicted[i].Process == p {
+// blamed reports whether a process was blamed.
+func (v *verdict) blamed(p job.Process) bool {
+	for i := range v.report.SDC.Blamed {
+		if v.report.SDC.Blamed[i].Process == p {
 			return true
 		}
 	}
@@ -53,14 +53,14 @@ func (v *verdict) convicted(p job.Process) bool {
 // foundWrong reports whether a process was fenced because of a comparison.
 func (v *verdict) foundWrong(p job.Process, detail string) bool {
 	if strings.HasPrefix(detail, "convicted of ") {
-		return v.convicted(p)
+		return v.blamed(p)
 	}
-	return strings.HasPrefix(detail, "the state of its rank at safe point ") && v.doubted(p.Rank)
+	return strings.HasPrefix(detail, "the state of its rank at safe point ") && v.disputed(p.Rank)
 }
 
-// doubted reports whether the job has rolled back because of a difference in a rank, or a
+// disputed reports whether the job has rolled back because of a difference in a rank, or a
 // failure of its program.
-func (v *verdict) doubted(rank int) bool {
+func (v *verdict) disputed(rank int) bool {
 	for _, b := range v.report.Rollbacks {
 		if slices.Contains(b.Differed, rank) {
 			return true
@@ -74,20 +74,20 @@ func (v *verdict) corruption() string {
 	fired, sdc := v.fired(), v.report.SDC
 	if len(fired) == 0 {
 		for _, b := range v.report.Rollbacks {
-			if b.Convicted != nil || len(b.Differed) > 0 {
+			if b.Blamed != nil || len(b.Differed) > 0 {
 				return fmt.Sprintf("nothing was wrong, and the job went back at %.3f s", b.At)
 			}
 		}
-		if sdc.Differed > 0 || len(sdc.Convicted) > 0 {
+		if sdc.Differed > 0 || len(sdc.Blamed) > 0 {
 			return fmt.Sprintf("nothing was wrong, and it is said that something differed: %+v", sdc)
 		}
 	}
 	for _, b := range v.report.Rollbacks {
-		if b.Convicted != nil && !v.convicted(*b.Convicted) {
-			return fmt.Sprintf("the job went back for %v, which was not convicted", b.Convicted)
+		if b.Blamed != nil && !v.blamed(*b.Blamed) {
+			return fmt.Sprintf("the job went back for %v, which was not convicted", b.Blamed)
 		}
 	}
-	for _, c := range sdc.Convicted {
+	for _, c := range sdc.Blamed {
 		if !slices.ContainsFunc(fired, func(w wrong) bool { return w.process == c.Process || v.misled(w, c.Process) }) {
 			return fmt.Sprintf("false conviction of %v", c.Process)
 		}
@@ -129,7 +129,7 @@ func (v *verdict) endsWrong() string {
 	case complete == 0 || !v.backup:
 		return ""
 	case slices.ContainsFunc(v.report.Rollbacks, func(b rollback) bool {
-		return b.Convicted != nil || len(b.Differed) > 0
+		return b.Blamed != nil || len(b.Differed) > 0
 	}):
 		return "" // the same error occurred again
 	case strings.Contains(v.stderr+text, "there is no backup to roll back to from before that"), strings.Contains(v.stderr+text, "there is no backup to roll back to that is known to be sound"):
@@ -148,7 +148,7 @@ func (v *verdict) mayEscape(h *history) bool {
 		case v.degrees[w.process.Rank] == 1 || v.left(w.process):
 			return true
 		case !task || !v.corrupt.samples:
-		case !v.backup || !v.convicted(w.process) || h.deaths[w.process] == 0:
+		case !v.backup || !v.blamed(w.process) || h.deaths[w.process] == 0:
 			return true
 		}
 	}

@@ -57,12 +57,12 @@ type rollback struct {
 	Lost      []int        `json:"lost"`
 	SafePoint uint64       `json:"safe_point"`
 	Seconds   float64      `json:"seconds"`
-	Convicted *job.Process `json:"convicted"`
+	Blamed    *job.Process `json:"convicted"`
 	Differed  []int        `json:"differed"`
 }
 
 // wrong reports whether an error was the reason for the rollback.
-func (b rollback) wrong() bool { return b.Convicted != nil || len(b.Differed) > 0 }
+func (b rollback) wrong() bool { return b.Blamed != nil || len(b.Differed) > 0 }
 
 // deed lists the actions from outside on the processes of a job.
 type deed struct {
@@ -239,7 +239,7 @@ func (v *verdict) rollbacks() string {
 		if !v.backup {
 			return "the job went back without a backup"
 		}
-		if len(b.Lost) == 0 && b.Convicted == nil && len(b.Differed) == 0 {
+		if len(b.Lost) == 0 && b.Blamed == nil && len(b.Differed) == 0 {
 			return fmt.Sprintf("the job went back at %.3f s, and for nobody", b.At)
 		}
 		for _, rank := range b.Lost {
@@ -330,7 +330,7 @@ func (v *verdict) onTheWay(h *history, m []string) string {
 		return fmt.Sprintf("it had come back from the rollback at %.3f s", last.At)
 	case fmt.Sprint(last.SafePoint) != m[1]:
 		return fmt.Sprintf("it went back to safe point %d", last.SafePoint)
-	case last.Convicted == nil && !slices.Contains(last.Lost, number(m[2])) && !slices.Contains(last.Differed, number(m[2])):
+	case last.Blamed == nil && !slices.Contains(last.Lost, number(m[2])) && !slices.Contains(last.Differed, number(m[2])):
 		return fmt.Sprintf("it went back for %v", last.Lost)
 	case diedAt < last.At:
 		return fmt.Sprintf("%v died before, at %.3f s", holder, diedAt)

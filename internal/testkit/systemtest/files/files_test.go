@@ -101,29 +101,29 @@ func (p *plan) run(t *testing.T, all *tally) {
 	j := jobtest.Start(t, spec)
 	killed := p.strike(j, filepath.Join(dir, p.app.log))
 	r := j.Wait(t)
-	told := fmt.Sprintf("INTRA_SEED=%d\n%v\nsignals: %v\nexit code %d\n%s", p.seed, r.Spec, p.signals, r.Code, r.Stderr)
+	printed := fmt.Sprintf("INTRA_SEED=%d\n%v\nsignals: %v\nexit code %d\n%s", p.seed, r.Spec, p.signals, r.Code, r.Stderr)
 	if s := r.Summary(t); s != nil {
 		all.add(s)
 	}
 	if r.Code == 0 {
-		require.Empty(t, want.differs(t, dir, r.Stdout), told)
+		require.Empty(t, want.differs(t, dir, r.Stdout), printed)
 		return
 	}
 	all.lost.Add(1)
 	if !killed {
-		require.Equal(t, 3, r.Code, told)
-		require.Regexp(t, "has lost its last replica|cannot go back", r.Stderr, told)
+		require.Equal(t, 3, r.Code, printed)
+		require.Regexp(t, "has lost its last replica|cannot go back", r.Stderr, printed)
 	}
-	require.Empty(t, want.broken(t, p.app, dir), told)
+	require.Empty(t, want.broken(t, p.app, dir), printed)
 	if indexes, _ := filepath.Glob(filepath.Join(sets, "set-*", "index")); len(indexes) == 0 {
 		return
 	}
 	all.restarts.Add(1)
 	spec.Flags = append([]string{"-v", "-restart", sets}, p.then...)
 	r = jobtest.Run(t, spec)
-	told += fmt.Sprintf("\ncontinued: %v\nexit code %d\n%s", r.Spec, r.Code, r.Stderr)
-	require.Zero(t, r.Code, told)
-	require.Empty(t, want.differs(t, dir, r.Stdout), told)
+	printed += fmt.Sprintf("\ncontinued: %v\nexit code %d\n%s", r.Spec, r.Code, r.Stderr)
+	require.Zero(t, r.Code, printed)
+	require.Empty(t, want.differs(t, dir, r.Stdout), printed)
 }
 
 // strike sends the signals while the log grows, until the job has ended. It reports

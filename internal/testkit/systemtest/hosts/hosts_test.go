@@ -272,7 +272,7 @@ func TestLossOfAHost(t *testing.T) {
 				var evidence struct {
 					Failures []struct {
 						Evidence struct {
-							LastHeard float64 `json:"last_heard_seconds"`
+							LastSeen  float64 `json:"last_heard_seconds"`
 							Suspected float64 `json:"suspected_seconds"`
 							Declared  float64 `json:"declared_seconds"`
 							Observers []struct {
@@ -286,7 +286,7 @@ func TestLossOfAHost(t *testing.T) {
 				r.Decode(t, &evidence)
 				for _, f := range evidence.Failures {
 					e := f.Evidence
-					require.Less(t, e.LastHeard, e.Suspected)
+					require.Less(t, e.LastSeen, e.Suspected)
 					require.LessOrEqual(t, e.Suspected, e.Declared)
 					require.Len(t, e.Observers, 2)
 					for i, name := range []string{"the head", c.Hosts[1].Name} {

@@ -37,15 +37,15 @@ func TestEverySurvivorIsInformed(t *testing.T) {
 			c.t = t
 			var times []time.Duration
 			for range runs {
-				marks, heard := filepath.Join(t.TempDir(), "pids"), filepath.Join(t.TempDir(), "heard")
-				job := c.start(c.list(1, 0, 1, 2, 3), "-n 2 -r 2", steps.Program("join", "verdicts:"+heard, "mark:"+marks, "forever")...)
+				marks, verdicts := filepath.Join(t.TempDir(), "pids"), filepath.Join(t.TempDir(), "heard")
+				job := c.start(c.list(1, 0, 1, 2, 3), "-n 2 -r 2", steps.Program("join", "verdicts:"+verdicts, "mark:"+marks, "forever")...)
 				steps.PIDs(t, marks, 4)
 				victim := c.program(3)
 				began := time.Now()
 				require.NoError(t, s.lose(victim))
 				var lines []string
 				require.Eventually(t, func() bool {
-					b, _ := os.ReadFile(heard)
+					b, _ := os.ReadFile(verdicts)
 					lines = strings.Fields(string(b))
 					return len(lines) == 3
 				}, time.Minute, 10*time.Millisecond, "not every survivor was informed")

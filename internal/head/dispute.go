@@ -11,102 +11,102 @@ import (
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
-// doubt is a dispute in a rank: its replicas differ or its program has failed, and no process
+// dispute is a dispute in a rank: its replicas differ or its program has failed, and no process
 // can be blamed.
 //
-// The embedded Doubt is the dispute that was decided last. told is a dispute that waits for a
+// The embedded Dispute is the dispute that was decided last. waiting is a dispute that waits for a
 // decision. times counts the disputes since the rank last reached a new highest safe point: a
-// dispute that repeats before that is handled more severely (doubted).
-type doubt struct {
-	job.Doubt               // the dispute that was decided last
-	by        *member       // the process that has reported told or, if told is nil, the dispute decided last
-	times     int           // disputes decided since the rank reached furthest
-	furthest  uint64        // the highest safe point at which the rank had a dispute
-	stands    bool          // the head has decided that the job does not roll back for the dispute
-	told      *job.Doubt    // a reported dispute that is not decided yet, nil: none
-	since     time.Duration // when told was first reported
+// dispute that repeats before that is handled more severely (decideDispute).
+type dispute struct {
+	job.Dispute               // the dispute that was decided last
+	by          *member       // the process that has reported the waiting dispute or, without one, that decided last
+	times       int           // disputes decided since the rank reached furthest
+	furthest    uint64        // the highest safe point at which the rank had a dispute
+	stands      bool          // the head has decided that the job does not roll back for the dispute
+	waiting     *job.Dispute  // a reported dispute that is not decided yet, nil: none
+	since       time.Duration // when waiting was first reported
 }
 
 // storingTime bounds the time that a dispute waits for a backup that is still being stored, if
 // the job has no other sound backup.
 const storingTime = 5 * time.Second
 
-// doubt handles a dispute that process m reports. The process has stopped, and repeats the
+// dispute handles a dispute that process m reports. The process has stopped, and repeats the
 // report until the job rolls back or ends.
-func (j *judge) doubt(m *member, told *job.Doubt) {
+func (j *judge) dispute(m *member, reported *job.Dispute) {
 	rank := m.process.Rank
 	if j.phase != working || !m.state.there() || m.ending != nil {
 		return
 	}
 	d := j.disputes[rank]
 	if d == nil {
-		d = new(doubt)
+		d = new(dispute)
 		j.disputes[rank] = d
 	}
-	if d.times > 0 && told.Generation <= d.Generation && !d.older(told) {
-		if d.stands && told.Generation == d.Generation {
-			j.letFail(m, told)
+	if d.times > 0 && reported.Generation <= d.Generation && !d.older(reported) {
+		if d.stands && reported.Generation == d.Generation {
+			j.letFail(m, reported)
 		}
 		return
 	}
-	if d.told == nil || d.told.Generation != told.Generation || d.told.Below == 0 || told.Below > 0 && told.Below < d.told.Below {
-		if d.told == nil {
+	if d.waiting == nil || d.waiting.Generation != reported.Generation || d.waiting.Below == 0 || reported.Below > 0 && reported.Below < d.waiting.Below {
+		if d.waiting == nil {
 			d.since = j.elapsed()
 		}
-		d.told, d.by = told, m // otherwise a dispute about an older error already waits
+		d.waiting, d.by = reported, m // otherwise a dispute about an older error already waits
 	}
 	if j.recovery.decides == nil {
 		d.decide()
 		j.stand(rank, "there is no backup to roll back to")
 		return
 	}
-	j.recovery.notify(func(*recovery.Head, time.Duration) []recovery.Action { return j.doubted(rank) })
+	j.recovery.notify(func(*recovery.Head, time.Duration) []recovery.Action { return j.decideDispute(rank) })
 }
 
-// decide makes the waiting dispute (told) the one that was decided last, and counts it.
-func (d *doubt) decide() {
-	if d.told.Point > d.furthest {
-		d.times, d.furthest = 0, d.told.Point
-	} else if d.times > 0 && d.older(d.told) {
+// decide makes the waiting dispute the one that was decided last, and counts it.
+func (d *dispute) decide() {
+	if d.waiting.Point > d.furthest {
+		d.times, d.furthest = 0, d.waiting.Point
+	} else if d.times > 0 && d.older(d.waiting) {
 		d.times-- // the same dispute, with an earlier error
 	}
-	d.Doubt, d.times, d.stands, d.told = *d.told, d.times+1, false, nil
+	d.Dispute, d.times, d.stands, d.waiting = *d.waiting, d.times+1, false, nil
 }
 
-// doubtedStill reconsiders the waiting disputes, since a new backup is complete.
-func (j *judge) doubtedStill() {
+// reconsiderDisputes reconsiders the waiting disputes, since a new backup is complete.
+func (j *judge) reconsiderDisputes() {
 	for _, rank := range slices.Sorted(maps.Keys(j.disputes)) {
-		if d := j.disputes[rank]; d.told != nil {
-			j.recovery.events = append(j.recovery.events, func(*recovery.Head, time.Duration) []recovery.Action { return j.doubted(rank) })
+		if d := j.disputes[rank]; d.waiting != nil {
+			j.recovery.events = append(j.recovery.events, func(*recovery.Head, time.Duration) []recovery.Action { return j.decideDispute(rank) })
 		}
 	}
 }
 
-// older reports whether told is about an earlier error than the dispute that was decided last.
+// older reports whether next is about an earlier error than the dispute that was decided last.
 // It is false if the two are from different generations.
-func (d *doubt) older(told *job.Doubt) bool {
-	return told.Generation == d.Generation && told.Below > 0 && (d.Below == 0 || told.Below < d.Below)
+func (d *dispute) older(next *job.Dispute) bool {
+	return next.Generation == d.Generation && next.Below > 0 && (d.Below == 0 || next.Below < d.Below)
 }
 
-// doubted decides about a dispute in a rank. The first time, all processes roll back to a
+// decideDispute decides about a dispute in a rank. The first time, all processes roll back to a
 // backup from before the error, and no process dies. If a dispute between replicas repeats
 // before the rank has got further, one of its processes may err persistently: the head
 // replaces all of them. If that does not help either, the job ends. If the program fails again
 // after the first rollback, silent corruption was not the cause, and the failure stands.
 //
-// doubted decides nothing if the job is about to roll back anyway. If no rollback follows, the
+// decideDispute decides nothing if the job is about to roll back anyway. If no rollback follows, the
 // processes repeat their report.
-func (j *judge) doubted(rank int) []recovery.Action {
+func (j *judge) decideDispute(rank int) []recovery.Action {
 	d := j.disputes[rank]
 	back := j.recovery.decides
 	switch {
-	case d.told == nil || j.phase != working || j.rankEnds():
+	case d.waiting == nil || j.phase != working || j.rankEnds():
 		return nil
 	case back.Returning():
-		return j.doubtedOnTheWay(rank)
-	case d.told.Generation != back.Generation():
+		return j.decideDuringRollback(rank)
+	case d.waiting.Generation != back.Generation():
 		return nil
-	case !back.Repairable(d.told.Below) && back.Storing(d.told.Below) && j.elapsed() < d.since+storingTime:
+	case !back.Repairable(d.waiting.Below) && back.Storing(d.waiting.Below) && j.elapsed() < d.since+storingTime:
 		return nil // the head decides once that backup is complete, or at the next report
 	}
 	d.decide()
@@ -135,29 +135,29 @@ func (j *judge) doubted(rank int) []recovery.Action {
 				j.fence(o, ending{job.CauseFenced, fmt.Sprintf("the state of its rank at safe point %d differs from that of another replica", d.Point)})
 			}
 		}
-		return back.Doubt(rank, d.Below, true, j.elapsed())
+		return back.Dispute(rank, d.Below, true, j.elapsed())
 	}
 	if len(j.plan.losses) == 0 {
 		j.plan.lossAt = j.elapsed()
 	}
-	return back.Doubt(rank, d.Below, false, j.elapsed())
+	return back.Dispute(rank, d.Below, false, j.elapsed())
 }
 
-// doubtedOnTheWay decides about a dispute during a rollback, whose backup may be from after
+// decideDuringRollback decides about a dispute during a rollback, whose backup may be from after
 // the error. It has to decide at once: no process repeats a report of the earlier generation.
-func (j *judge) doubtedOnTheWay(rank int) []recovery.Action {
+func (j *judge) decideDuringRollback(rank int) []recovery.Action {
 	d, back := j.disputes[rank], j.recovery.decides
-	if d.told.Below == 0 || back.Before(d.told.Below) {
+	if d.waiting.Below == 0 || back.Before(d.waiting.Below) {
 		return nil
 	}
-	d.Doubt, d.times, d.told = *d.told, max(d.times, 1), nil
+	d.Dispute, d.times, d.waiting = *d.waiting, max(d.times, 1), nil
 	if !back.Repairable(d.Below) {
 		j.stop(ExitDiverged, fmt.Sprintf("silent corruption of rank %d: %s, and %s", rank, d.Text, j.notBack()), byWord)
 		return nil
 	}
 	what, _, _ := strings.Cut(d.Text, "\n")
 	j.warnf("rank %d: %s: the job rolls back to an older backup", rank, what)
-	return back.Doubt(rank, d.Below, false, j.elapsed())
+	return back.Dispute(rank, d.Below, false, j.elapsed())
 }
 
 // notBack returns why the job cannot roll back for a dispute.
@@ -182,11 +182,11 @@ func (j *judge) stand(rank int, why string) {
 	if why != "" {
 		j.detailf("rank %d: %s, and %s", rank, d.Kind, why)
 	}
-	j.letFail(d.by, &d.Doubt)
+	j.letFail(d.by, &d.Dispute)
 }
 
 // letFail orders a process to report the failure of its program and to exit.
-func (j *judge) letFail(m *member, d *job.Doubt) {
+func (j *judge) letFail(m *member, d *job.Dispute) {
 	if d.Kind != "" {
 		j.send(m, &job.Message{Kind: job.KindOrder, Order: &job.Order{Kind: job.OrderFail, Generation: d.Generation}})
 	}

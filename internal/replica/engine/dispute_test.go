@@ -15,8 +15,8 @@ import (
 // standing is a head that does not roll back: it makes processes fail as soon as they
 // report a dispute.
 func standing(g *group, then func()) {
-	g.told = func(r *replica, st job.Stats) {
-		if st.Corruption == nil || st.Corruption.Doubt == nil {
+	g.onReport = func(r *replica, st job.Stats) {
+		if st.Corruption == nil || st.Corruption.Dispute == nil {
 			return
 		}
 		r.engine.mu.Lock()
@@ -63,8 +63,8 @@ func TestAWrongMessageBelongsToAnIncarnation(t *testing.T) {
 		<-p.Context.Done()
 		return context.Cause(p.Context)
 	})
-	require.Equal(t, []job.Conviction{{Process: job.Process{Replica: 2}, Incarnation: 7, Core: -1, Task: -1, Message: "message 3 to rank 1"}},
-		g.replicas[0].engine.verifier.counts.Convicted)
+	require.Equal(t, []job.Blame{{Process: job.Process{Replica: 2}, Incarnation: 7, Core: -1, Task: -1, Message: "message 3 to rank 1"}},
+		g.replicas[0].engine.verifier.counts.Blames)
 }
 
 // A process whose program has returned also reports its error: other processes may wait

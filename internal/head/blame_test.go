@@ -84,7 +84,7 @@ func TestBlamedLastReplicaAndJoinerContinue(t *testing.T) {
 // processes send them. A report that blames no process gives no warning.
 func TestBlameIsReportedOnce(t *testing.T) {
 	s := begun(t, "degrees=3", "hosts=3", "verify")
-	told := func(commands ...string) (n int) {
+	reports := func(commands ...string) (n int) {
 		for _, l := range s.commands(commands...) {
 			if strings.Contains(l, "has computed a wrong result") {
 				n++
@@ -92,10 +92,10 @@ func TestBlameIsReportedOnce(t *testing.T) {
 		}
 		return n
 	}
-	require.Equal(t, 1, told("said 0.0@2 stats 0.1#1", "said 0.1@3 stats 0.1#1", "said 0.2@4 stats 0.1#1"))
-	require.Equal(t, 1, told("said 0.0@2 stats 0.1#1 0.2#1"))
-	require.Zero(t, told("said 0.0@2 stats 0.1#2", "said 0.0@2 stats 7.0#1"))
-	require.Len(t, s.head.Summary().SDC.Convicted, 2)
+	require.Equal(t, 1, reports("said 0.0@2 stats 0.1#1", "said 0.1@3 stats 0.1#1", "said 0.2@4 stats 0.1#1"))
+	require.Equal(t, 1, reports("said 0.0@2 stats 0.1#1 0.2#1"))
+	require.Zero(t, reports("said 0.0@2 stats 0.1#2", "said 0.0@2 stats 7.0#1"))
+	require.Len(t, s.head.Summary().SDC.Blamed, 2)
 }
 
 // The report names a process that sent a wrong message, even after its death, and after a
@@ -109,11 +109,11 @@ func TestBlameForAMessageOutlivesTheProcess(t *testing.T) {
 			require.EqualValues(t, 2, s.head.members.places[at(0, 1)].incarnation)
 		}
 		s.out = nil
-		s.step(Said{s.from("0.0@2"), &job.Message{Kind: job.KindStats, Stats: &job.Stats{Corruption: &job.Corruption{Convicted: []job.Conviction{
+		s.step(Said{s.from("0.0@2"), &job.Message{Kind: job.KindStats, Stats: &job.Stats{Corruption: &job.Corruption{Blames: []job.Blame{
 			{Process: at(0, 1), Incarnation: 1, Core: -1, Task: -1, Message: "message 7 to rank 1"}}}}}})
 		require.Empty(t, killed(s.out))
-		require.Equal(t, []runreport.Convicted{{Process: at(0, 1), Incarnation: 1, Core: -1, Host: "h1", Task: -1, Message: "message 7 to rank 1"}},
-			s.head.Summary().SDC.Convicted)
+		require.Equal(t, []runreport.Blamed{{Process: at(0, 1), Incarnation: 1, Core: -1, Host: "h1", Task: -1, Message: "message 7 to rank 1"}},
+			s.head.Summary().SDC.Blamed)
 	}
 }
 
@@ -122,18 +122,18 @@ func TestBlameForAMessageOutlivesTheProcess(t *testing.T) {
 // has erred, its own report counts.
 func TestCorruptionInTheReport(t *testing.T) {
 	s := begun(t, "degrees=2,1", "hosts=3", "verify")
-	require.Equal(t, &runreport.Corruption{Convicted: []runreport.Convicted{}}, s.head.Summary().SDC)
+	require.Equal(t, &runreport.Corruption{Blamed: []runreport.Blamed{}}, s.head.Summary().SDC)
 	says := func(process string, c job.Corruption) {
 		s.step(Said{s.from(process), &job.Message{Kind: job.KindStats, Stats: &job.Stats{Corruption: &c}}})
 	}
-	of := func(seconds float64) []job.Conviction {
-		return []job.Conviction{{Process: at(0, 1), Incarnation: 1, Core: 5, Section: 3, Task: 7, Kernel: "pkg.f", Seconds: seconds}}
+	of := func(seconds float64) []job.Blame {
+		return []job.Blame{{Process: at(0, 1), Incarnation: 1, Core: 5, Section: 3, Task: 7, Kernel: "pkg.f", Seconds: seconds}}
 	}
-	says("0.0@2", job.Corruption{Compared: 10, Differed: 2, Repaired: 1, Undecided: true, Convicted: of(0.5)})
-	says("0.1@3", job.Corruption{Compared: 5, Differed: 1, Undecided: true, Convicted: of(2.5)})
+	says("0.0@2", job.Corruption{Compared: 10, Differed: 2, Repaired: 1, Undecided: true, Blames: of(0.5)})
+	says("0.1@3", job.Corruption{Compared: 5, Differed: 1, Undecided: true, Blames: of(2.5)})
 	says("1.0@3", job.Corruption{Compared: 7, Differed: 1, Repaired: 1})
-	says("0.0@2", job.Corruption{Compared: 11, Differed: 2, Repaired: 1, Undecided: true, Convicted: of(0.75)}) // replaces its earlier report
-	require.Equal(t, &runreport.Corruption{Compared: 24, Differed: 5, Repaired: 2, Latency: 2.5, Convicted: []runreport.Convicted{
+	says("0.0@2", job.Corruption{Compared: 11, Differed: 2, Repaired: 1, Undecided: true, Blames: of(0.75)}) // replaces its earlier report
+	require.Equal(t, &runreport.Corruption{Compared: 24, Differed: 5, Repaired: 2, Latency: 2.5, Blamed: []runreport.Blamed{
 		{Process: at(0, 1), Incarnation: 1, Core: 5, Host: "h2", Task: 7, Section: 3, Kernel: "pkg.f", Latency: 2.5}}}, s.head.Summary().SDC)
 	require.Nil(t, begun(t, "degrees=2").head.Summary().SDC, "a job without comparisons reports none")
 }
@@ -160,13 +160,13 @@ func TestFlips(t *testing.T) {
 	s.step(Said{s.from("0.1@2"), &job.Message{Kind: job.KindStats, Stats: &job.Stats{Flipped: []job.Flip{first}}}}) // the last message of the process
 	s.commands("signal INT", "keep")
 	require.Equal(t, []runreport.Flip{{Spec: first.String(), Fired: true}, {Spec: second.String()}, {Spec: random.String()}}, h.Summary().Flips)
-	var told []string
+	var warnings []string
 	for _, l := range s.commands("conclude") {
 		if strings.Contains(l, "-fault") {
-			told = append(told, l)
+			warnings = append(warnings, l)
 		}
 	}
-	require.Equal(t, []string{"warn: warning: -fault flip:" + second.String() + " was never reached"}, told)
+	require.Equal(t, []string{"warn: warning: -fault flip:" + second.String() + " was never reached"}, warnings)
 }
 
 // states makes a process report its comparison of states, and returns the actions of the
@@ -180,7 +180,7 @@ func (s *script) states(process string, c job.Corruption) []string {
 // If the replicas of a rank have different states, no process can be blamed, and there is
 // no backup, the job ends.
 func TestStatesApart(t *testing.T) {
-	apart := job.Corruption{Doubt: &job.Doubt{Point: 4, Text: "the states differ"}}
+	apart := job.Corruption{Dispute: &job.Dispute{Point: 4, Text: "the states differ"}}
 	s := begun(t, "degrees=2,1", "hosts=3", "verify")
 	require.Empty(t, killed(s.states("0.0@2", apart)))
 	require.Equal(t, ExitDiverged, s.head.outcome.code)
@@ -195,13 +195,13 @@ func TestStatesApart(t *testing.T) {
 // replica, and there is no backup, the job ends.
 func TestWrongState(t *testing.T) {
 	of := func(lost bool) job.Corruption {
-		return job.Corruption{Convicted: []job.Conviction{{Process: at(0, 1), Incarnation: 1, Core: -1, Section: 3, Task: -1, Point: 4, Lost: lost}}}
+		return job.Corruption{Blames: []job.Blame{{Process: at(0, 1), Incarnation: 1, Core: -1, Section: 3, Task: -1, Point: 4, Lost: lost}}}
 	}
 	s := begun(t, "degrees=3", "hosts=3", "verify")
 	acts := s.states("0.0@2", of(false))
 	require.Equal(t, []string{"0.1"}, killed(acts))
 	require.Equal(t, 1, strings.Count(strings.Join(acts, "\n"), "has a wrong state at safe point 4, which was found by comparison"))
-	require.EqualValues(t, 4, s.head.Summary().SDC.Convicted[0].Point)
+	require.EqualValues(t, 4, s.head.Summary().SDC.Blamed[0].Point)
 
 	s = begun(t, "degrees=2,1", "hosts=3", "verify")
 	s.commands("killed 0.0@2", "keep")

@@ -11,27 +11,27 @@ import (
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
-// convicted handles the blamed processes that process by reports. The replicas of a rank agree
+// blameAll handles the blamed processes that process by reports. The replicas of a rank agree
 // on the blame. Each of them reports it in its counts, and again to a successor.
-func (j *judge) convicted(by *member, all []job.Conviction) {
+func (j *judge) blameAll(by *member, all []job.Blame) {
 	for _, c := range all {
 		c.Incarnation = j.members.lifeOf(c.Process, c.Incarnation)
-		j.convict(by, &c)
-		j.offence(&c)
+		j.blame(by, &c)
+		j.recordBlame(&c)
 	}
 }
 
-// convict handles the blame of one process, which process by has reported.
-func (j *judge) convict(by *member, c *job.Conviction) {
+// blame handles the blame of one process, which process by has reported.
+func (j *judge) blame(by *member, c *job.Blame) {
 	i := slices.IndexFunc(j.members.all, func(m *member) bool { return m.process == c.Process && m.incarnation == c.Incarnation })
 	if i < 0 || j.members.places[c.Process] != j.members.all[i] && c.Message == "" {
 		return // the process is dead and replaced; only a wrong message that it sent still matters
 	}
 	m := j.members.all[i]
-	at := slices.IndexFunc(j.convictions, func(o runreport.Convicted) bool { return o.Process == c.Process && o.Incarnation == c.Incarnation })
+	at := slices.IndexFunc(j.blamed, func(o runreport.Blamed) bool { return o.Process == c.Process && o.Incarnation == c.Incarnation })
 	if at < 0 {
-		at = len(j.convictions)
-		j.convictions = append(j.convictions, runreport.Convicted{Process: c.Process, Incarnation: c.Incarnation, Core: c.Core, Host: m.node.Name,
+		at = len(j.blamed)
+		j.blamed = append(j.blamed, runreport.Blamed{Process: c.Process, Incarnation: c.Incarnation, Core: c.Core, Host: m.node.Name,
 			Task: c.Task, Section: c.Section, Kernel: c.Kernel, Message: c.Message, Point: c.Point, Latency: c.Seconds})
 		switch {
 		case c.Message != "":
@@ -44,7 +44,7 @@ func (j *judge) convict(by *member, c *job.Conviction) {
 		}
 	}
 	if by == m { // m knows best when it first erred, and where it runs
-		j.convictions[at].Latency, j.convictions[at].Core = c.Seconds, c.Core
+		j.blamed[at].Latency, j.blamed[at].Core = c.Seconds, c.Core
 	}
 	if j.phase != working || c.Message != "" {
 		return
@@ -53,8 +53,8 @@ func (j *judge) convict(by *member, c *job.Conviction) {
 	if c.Point > 0 {
 		why = fmt.Sprintf("convicted of a wrong state at safe point %d", c.Point)
 	}
-	switch innocent := j.innocent(m); {
-	case innocent || c.Lost && by == m && (c.Point == 0 || j.recovery.decides != nil && j.recovery.decides.ReturnsWithout(j.leaves(m.process.Rank))):
+	switch sound := j.otherSound(m); {
+	case sound || c.Lost && by == m && (c.Point == 0 || j.recovery.decides != nil && j.recovery.decides.ReturnsWithout(j.leaves(m.process.Rank))):
 		j.fence(m, ending{job.CauseFenced, why})
 	case c.Lost && by == m && m.ending == nil:
 		j.stop(ExitDiverged, fmt.Sprintf("silent corruption: the last replica of rank %d has a wrong state at safe point %d, and there is no backup to roll back to", m.process.Rank, c.Point), byWord)
@@ -66,14 +66,14 @@ func (j *judge) leaves(rank int) func(job.Process) bool {
 	return func(p job.Process) bool { return p.Rank == rank || j.members.places[p].ending != nil }
 }
 
-// innocent reports whether the rank of m has another replica that goes on and was not blamed.
+// otherSound reports whether the rank of m has another replica that goes on and was not blamed.
 // Without one, fencing m would lose the rank.
-func (j *judge) innocent(m *member) bool {
+func (j *judge) otherSound(m *member) bool {
 	for o := range j.members.replicas(m.process.Rank) {
 		if o == m || o.ending != nil || o.state != running && o.state != finished {
 			continue
 		}
-		if !slices.ContainsFunc(j.convictions, func(c runreport.Convicted) bool { return c.Process == o.process && c.Incarnation == o.incarnation }) {
+		if !slices.ContainsFunc(j.blamed, func(c runreport.Blamed) bool { return c.Process == o.process && c.Incarnation == o.incarnation }) {
 			return true
 		}
 	}
@@ -89,28 +89,28 @@ func (j *judge) corruption() (c *runreport.Corruption, flips []runreport.Flip) {
 	if j.config.Setup.Verify == nil {
 		return nil, flips
 	}
-	c = &runreport.Corruption{Convicted: append([]runreport.Convicted{}, j.convictions...)}
+	c = &runreport.Corruption{Blamed: append([]runreport.Blamed{}, j.blamed...)}
 	undecided := make(map[int]bool) // ranks
 	type place struct {
 		rank       int
 		generation uint32
 	}
-	doubted := make(map[place]bool)
+	disputed := make(map[place]bool)
 	for _, m := range j.members.all {
 		if o := m.stats.Corruption; o != nil {
 			if o.Undecided && !undecided[m.process.Rank] {
 				undecided[m.process.Rank] = true
 				c.Compared, c.Differed = c.Compared+1, c.Differed+1
 			}
-			generations := o.Doubted
-			if o.Doubt != nil && o.Doubt.Differs() {
-				generations = append(slices.Clone(generations), o.Doubt.Generation)
+			generations := o.Disputed
+			if o.Dispute != nil && o.Dispute.Differs() {
+				generations = append(slices.Clone(generations), o.Dispute.Generation)
 			}
 			for _, g := range generations {
-				if doubted[place{m.process.Rank, g}] {
+				if disputed[place{m.process.Rank, g}] {
 					continue
 				}
-				doubted[place{m.process.Rank, g}] = true
+				disputed[place{m.process.Rank, g}] = true
 				c.Compared, c.Differed = c.Compared+1, c.Differed+1
 				if slices.ContainsFunc(j.state.Rollbacks, func(b decision.Rollback) bool { return b.Resumed > 0 && b.Generation > g }) {
 					c.Repaired++
@@ -119,8 +119,8 @@ func (j *judge) corruption() (c *runreport.Corruption, flips []runreport.Flip) {
 			c.Compared, c.Differed, c.Repaired = c.Compared+o.Compared, c.Differed+o.Differed, c.Repaired+o.Repaired
 		}
 	}
-	if len(c.Convicted) > 0 {
-		c.Latency = c.Convicted[0].Latency
+	if len(c.Blamed) > 0 {
+		c.Latency = c.Blamed[0].Latency
 	}
 	return c, flips
 }
@@ -137,8 +137,8 @@ type offender struct {
 // mostTimes bounds the rollbacks for blamed processes of one slot.
 const mostTimes = 2
 
-// offence records the blame of a process. Processes report it repeatedly, also to a successor.
-func (j *judge) offence(c *job.Conviction) {
+// recordBlame records the blame of a process. Processes report it repeatedly, also to a successor.
+func (j *judge) recordBlame(c *job.Blame) {
 	if j.recovery.decides == nil || c.Message != "" || c.Point > 0 || c.Whole || !j.config.Setup.Verify.Samples() {
 		return
 	}
@@ -191,7 +191,7 @@ func (j *judge) distrusted(of job.Endpoint) []recovery.Action {
 func (j *judge) wentBackFor(p job.Process) int {
 	all := make(map[uint32]bool)
 	for _, b := range j.state.Rollbacks {
-		if c := b.Convicted; c != nil && c.Process == p {
+		if c := b.Blamed; c != nil && c.Process == p {
 			all[c.Incarnation] = true
 		}
 	}

@@ -19,13 +19,13 @@ type Evidence struct {
 	Testimonies []Testimony
 }
 
-// Convict decides whether a host is lost. own is the sighting of the judge. others are
-// those of all other observers of the host with which the judge is in contact. unheard is
+// Judge decides whether a host is lost. own is the sighting of the judge. others are
+// those of all other observers of the host with which the judge is in contact. missing is
 // the number of these observers from which no recent message has arrived. The host is lost
-// if unheard is 0 and all observers suspect it.
-func Convict(own Testimony, others []Testimony, unheard int) (Evidence, bool) {
+// if missing is 0 and all observers suspect it.
+func Judge(own Testimony, others []Testimony, missing int) (Evidence, bool) {
 	e := Evidence{Host: own.Host, Testimonies: append([]Testimony{own}, others...)}
-	lost := unheard == 0
+	lost := missing == 0
 	for _, t := range e.Testimonies {
 		lost = lost && t.Suspect()
 	}

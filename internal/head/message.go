@@ -8,9 +8,9 @@ import (
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
-// hear handles a message of a process. It handles a reported failure before the counts in the
+// receive handles a message of a process. It handles a reported failure before the counts in the
 // same message, since the first cause of the job's end counts.
-func (h *Head) hear(m *member, msg *job.Message) {
+func (h *Head) receive(m *member, msg *job.Message) {
 	h.handle(m, msg)
 	if msg.Stats != nil {
 		h.judge.watched(m)
@@ -22,13 +22,13 @@ func (h *Head) hear(m *member, msg *job.Message) {
 // those parts that the report needs.
 func (h *Head) handle(m *member, msg *job.Message) {
 	if msg.Stats != nil {
-		m.stats, m.heard = *msg.Stats, h.now
+		m.stats, m.statsAt = *msg.Stats, h.now
 		h.passOn(msg.Stats.Notes, h.warnf)
 		h.passOn(msg.Stats.Details, h.detailf)
 		if c := msg.Stats.Corruption; c != nil {
-			h.judge.convicted(m, c.Convicted)
-			if c.Doubt != nil {
-				h.judge.doubt(m, c.Doubt)
+			h.judge.blameAll(m, c.Blames)
+			if c.Dispute != nil {
+				h.judge.dispute(m, c.Dispute)
 			}
 		}
 	}

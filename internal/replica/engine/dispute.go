@@ -9,25 +9,25 @@ import (
 // errStands means that the job does not roll back although the program has failed.
 var errStands = errors.New("the job does not roll back for this error")
 
-// doubt records that this process cannot continue because of f, which silent corruption
+// dispute records that this process cannot continue because of f, which silent corruption
 // may have caused. Only the first such failure is kept. It returns false if the job has no
 // backup to roll back to. The caller holds the lock.
-func (v *verifier) doubt(f job.Failure) bool {
+func (v *verifier) dispute(f job.Failure) bool {
 	if v == nil || !v.backups || v.setup.Check {
 		return false
 	}
-	if v.counts.Doubt == nil {
-		v.counts.Doubt = job.NewDoubt(f, v.at()+1, v.sharing.generation)
+	if v.counts.Dispute == nil {
+		v.counts.Dispute = job.NewDispute(f, v.at()+1, v.sharing.generation)
 	}
 	return true
 }
 
-// doubtSince replaces the recorded failure by an error from before safe point below,
+// disputeSince replaces the recorded failure by an error from before safe point below,
 // unless the recorded one is from earlier. The caller holds the lock.
-func (v *verifier) doubtSince(below uint64, f job.Failure) {
-	if d := v.counts.Doubt; d.Below == 0 || below < d.Below {
-		v.counts.Doubt = job.NewDoubt(f, d.Point, d.Generation)
-		v.counts.Doubt.Below = below
+func (v *verifier) disputeSince(below uint64, f job.Failure) {
+	if d := v.counts.Dispute; d.Below == 0 || below < d.Below {
+		v.counts.Dispute = job.NewDispute(f, d.Point, d.Generation)
+		v.counts.Dispute.Below = below
 	}
 }
 
@@ -39,13 +39,13 @@ func (v *verifier) at() uint64 {
 	return 0
 }
 
-// plead reports a failure of the program that a wrong result may have caused. It waits
+// disputeFailure reports a failure of the program that a wrong result may have caused. It waits
 // until the head decides whether the job rolls back or fails.
-func (e *Engine) plead(err error) error {
+func (e *Engine) disputeFailure(err error) error {
 	e.mu.Lock()
-	pleads := !e.recovering.back.Pending() && e.ctx.Err() == nil && e.verifier.doubt(e.failure(err))
+	disputes := !e.recovering.back.Pending() && e.ctx.Err() == nil && e.verifier.dispute(e.failure(err))
 	e.mu.Unlock()
-	if !pleads {
+	if !disputes {
 		return err
 	}
 	e.head.Tell(e.Snapshot)

@@ -36,12 +36,12 @@ func backedUp(t *testing.T) *script {
 
 // fails makes a process report that its program has failed.
 func (s *script) fails(process string, kind job.FailureKind, point uint64, generation uint32) []string {
-	return s.states(process, job.Corruption{Doubt: &job.Doubt{Kind: kind, Point: point, Generation: generation, Text: "it fell\nin the dark"}})
+	return s.states(process, job.Corruption{Dispute: &job.Dispute{Kind: kind, Point: point, Generation: generation, Text: "it fell\nin the dark"}})
 }
 
 // differ makes a process report that the states of its rank differ.
 func (s *script) differ(process string, point uint64, generation uint32) []string {
-	return s.states(process, job.Corruption{Doubt: &job.Doubt{Point: point, Generation: generation, Text: "the states differ"}})
+	return s.states(process, job.Corruption{Dispute: &job.Dispute{Point: point, Generation: generation, Text: "the states differ"}})
 }
 
 // goBack rolls all processes back to safe point 2, in the given generation.
@@ -113,7 +113,7 @@ func TestStatesThatDifferAgainWithoutOthers(t *testing.T) {
 // A report that arrives while the first backup is being stored waits for that backup, as there
 // is no other one. It does not wait forever. It does not wait either for a backup that will
 // never be complete.
-func TestDoubtWhileTheFirstBackupIsStored(t *testing.T) {
+func TestDisputeWhileTheFirstBackupIsStored(t *testing.T) {
 	for name, c := range map[string]struct {
 		then  func(s *script)
 		fails bool // the failure is reported again
@@ -179,7 +179,7 @@ func TestResultsThatDifferAgain(t *testing.T) {
 }
 
 // A rank that fails at several safe points in turn makes no progress.
-func TestDoubtWithoutProgress(t *testing.T) {
+func TestDisputeWithoutProgress(t *testing.T) {
 	s := backedUp(t)
 	for i, point := range []uint64{9, 8} {
 		s.fails("0.0@2", job.FailError, point, uint32(i))
@@ -193,10 +193,10 @@ func TestDoubtWithoutProgress(t *testing.T) {
 
 // The job rolls back only to a sound backup: one from before the wrong message, with equal
 // states of all replicas.
-func TestDoubtRollsBackToASoundBackup(t *testing.T) {
+func TestDisputeRollsBackToASoundBackup(t *testing.T) {
 	for below, back := range map[uint64]bool{0: true, 2: false, 3: true} {
 		s := backedUp(t)
-		s.states("0.0@2", job.Corruption{Doubt: &job.Doubt{Kind: job.FailCorruption, Point: 4, Below: below, Text: "a message"}})
+		s.states("0.0@2", job.Corruption{Dispute: &job.Dispute{Kind: job.FailCorruption, Point: 4, Below: below, Text: "a message"}})
 		require.Equal(t, !back, s.head.judge.disputes[0].stands, below)
 		require.Equal(t, back, s.head.recovery.decides.Returning())
 	}
@@ -217,7 +217,7 @@ func TestDoubtRollsBackToASoundBackup(t *testing.T) {
 }
 
 // The head releases no process while the job is about to roll back.
-func TestDoubtAtTheEnd(t *testing.T) {
+func TestDisputeAtTheEnd(t *testing.T) {
 	s := backedUp(t)
 	for _, p := range four[:3] {
 		s.commands("said "+p+" finish", "keep")
@@ -231,9 +231,9 @@ func TestDoubtAtTheEnd(t *testing.T) {
 
 // During a rollback, a process reports a message that was wrong before the rollback's backup:
 // the job rolls back to an older backup, or ends.
-func TestDoubtOnTheWayBack(t *testing.T) {
+func TestDisputeDuringARollback(t *testing.T) {
 	message := func(below uint64) job.Corruption {
-		return job.Corruption{Doubt: &job.Doubt{Kind: job.FailCorruption, Point: 4, Below: below, Text: "a message\nwas wrong"}}
+		return job.Corruption{Dispute: &job.Dispute{Kind: job.FailCorruption, Point: 4, Below: below, Text: "a message\nwas wrong"}}
 	}
 	for below, ends := range map[uint64]bool{0: false, 1: true, 2: true, 3: false} {
 		for _, by := range []string{"0.0@2", "1.1@4"} { // another rank, or the rank of an earlier dispute
@@ -260,23 +260,23 @@ func TestDoubtOnTheWayBack(t *testing.T) {
 
 // A program has failed, and the job does not roll back for that. Then a process reports a
 // wrong message, and the job does roll back for it.
-func TestDoubtAboutAMessageAfterAFailure(t *testing.T) {
+func TestDisputeAboutAMessageAfterAFailure(t *testing.T) {
 	s := backedUp(t)
 	s.fails("1.0@3", job.FailError, 4, 0)
 	s.goBack(1)
 	s.fails("1.0@3", job.FailError, 4, 1)
 	require.True(t, s.head.judge.disputes[1].stands)
-	s.states("1.1@4", job.Corruption{Doubt: &job.Doubt{Kind: job.FailCorruption, Generation: 1, Point: 4, Below: 3, Text: "a message"}})
+	s.states("1.1@4", job.Corruption{Dispute: &job.Dispute{Kind: job.FailCorruption, Generation: 1, Point: 4, Below: 3, Text: "a message"}})
 	require.False(t, s.head.judge.disputes[1].stands)
 }
 
 // While no decision is possible, several reports wait. The report about the oldest safe point
 // counts, even if other reports arrive later.
-func TestDoubtsThatWait(t *testing.T) {
+func TestDisputesThatWait(t *testing.T) {
 	s := backedUp(t)
 	s.fails("1.0@3", job.FailError, 4, 0) // the rollback is not kept yet
 	for _, below := range []uint64{3, 2, 0, 3} {
-		s.states("0.0@2", job.Corruption{Doubt: &job.Doubt{Kind: job.FailCorruption, Point: 4, Below: below, Text: "a message"}})
+		s.states("0.0@2", job.Corruption{Dispute: &job.Dispute{Kind: job.FailCorruption, Point: 4, Below: below, Text: "a message"}})
 	}
 	s.commands("keep")
 	require.Equal(t, ExitDiverged, s.head.outcome.code)
