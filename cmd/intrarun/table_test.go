@@ -19,10 +19,10 @@ var update = flag.Bool("update", false, "write testdata/help.txt and the table i
 // samples are arguments for flags.
 var samples = map[string]string{
 	"n": "2", "r": "2", "degrees": "2,2", "threads": "2", "bind": "none", "stdin": "none", "hosts": "localhost:8", "hostfile": "f", "rsh": "ssh {host}", "fanout": "2",
-	"head": "h", "link": "unix", "ring": "64K", "limit": "1GB/s", "sched": "static", "direct": "on", "spares": "1", "backup": "5", "checkpoint": "d",
+	"head": "h", "link": "unix", "ring": "64K", "limit": "1GB/s", "sched": "static", "lag": "1s", "direct": "on", "spares": "1", "backup": "5", "checkpoint": "d",
 	"checkpoint-every": "5", "restart": "d", "sdc": "dual", "diverge": "warn", "seed": "7", "stuck": "5s", "endless": "5s", "grace": "5s", "clone": "0.1=nice", "counters": "page-faults",
 	"report": "r", "status-every": "1s", "http": ":0", "http-token": "a-long-token", "trace": "t", "trace-limit": "2M", "kill": "0.1@1h",
-	"fault": "flip:0.1@task:3", "flip": "0.1@task:3", "defect": "0.1,q=0.5", "weibull": "shape=1,mtbf=1h",
+	"fault": "flip:0.1@task:3", "flip": "0.1@task:3", "again": "0.1@3-5", "defect": "0.1,q=0.5", "weibull": "shape=1,mtbf=1h",
 }
 
 // sample returns a flag, or a term about one, with an argument.

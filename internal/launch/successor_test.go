@@ -294,7 +294,7 @@ func TestSuccessorWithUnreadableInfo(t *testing.T) {
 // A successor gets the whole description of a job, except for the fields about the command
 // line of the first head.
 func TestSuccessorGetsTheWholeJob(t *testing.T) {
-	j := Job{Name: "heat 7", Degrees: []int{2, 1}, Links: Links{Kind: job.LinkTCP, MPI: true, MPIBetween: true, Ring: 4096, Limit: 1e9},
+	j := Job{Name: "heat 7", Degrees: []int{2, 1}, Least: []int{1, 1}, Links: Links{Kind: job.LinkTCP, MPI: true, MPIBetween: true, Ring: 4096, Limit: 1e9},
 		Faults: Faults{Kills: []job.Kill{{Process: job.Process{Rank: 1}, Point: job.KillAfter, After: time.Second}, {Process: job.Process{Replica: 1}, Point: job.KillTask, Count: 3}},
 			Flips:   []job.Flip{{Process: job.Process{Rank: 1}, Point: job.FlipTask, Count: 3, Bit: job.AnyBit}},
 			Weibull: &head.Weibull{Shape: 0.7, MTBF: time.Minute, Seed: 1 << 60}},
