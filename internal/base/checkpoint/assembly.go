@@ -9,17 +9,25 @@ import (
 // Assembly assembles an image from chunks. They may arrive in any order and repeatedly;
 // the last content of each chunk counts.
 type Assembly struct {
-	chunks map[Key][]byte
+	chunks map[Key]chunk
 	bytes  int
+}
+
+// chunk is a chunk of an assembly. Those that arrive are hashed at once, so that Finish, for
+// which a job may stand still, need not read all of a large state.
+type chunk struct {
+	mem    []byte
+	hash   uint64
+	hashed bool
 }
 
 // NewAssembly returns an assembly that begins with the chunks of base, which it does not
 // change. base may be nil.
 func NewAssembly(base *Image) *Assembly {
-	a := &Assembly{chunks: make(map[Key][]byte)}
+	a := &Assembly{chunks: make(map[Key]chunk)}
 	if base != nil {
 		for k, c := range base.Chunks() {
-			a.chunks[k] = c
+			a.chunks[k] = chunk{mem: c}
 			a.bytes += len(c)
 		}
 	}
@@ -31,8 +39,8 @@ func (a *Assembly) Put(k Key, b []byte) error {
 	if len(b) == 0 || len(b) > ChunkBytes {
 		return fmt.Errorf("%w: a chunk of %d bytes, want 1 to %d", ErrCorrupt, len(b), ChunkBytes)
 	}
-	a.bytes += len(b) - len(a.chunks[k])
-	a.chunks[k] = b
+	a.bytes += len(b) - len(a.chunks[k].mem)
+	a.chunks[k] = chunk{b, xxh3.Hash(b), true}
 	return nil
 }
 
@@ -48,10 +56,13 @@ func (a *Assembly) Finish(m *Manifest) (*Image, error) {
 		v := savedVar{name: d.name, kind: d.kind, typ: d.typ, elem: d.elem, chunks: make([][]byte, len(d.hashes))}
 		for j, h := range d.hashes {
 			c := a.chunks[Key{uint32(i), uint32(j)}]
-			if len(c) != chunkSize(d.bytes, j) || xxh3.Hash(c) != h {
+			if !c.hashed {
+				c.hash = xxh3.Hash(c.mem)
+			}
+			if len(c.mem) != chunkSize(d.bytes, j) || c.hash != h {
 				return nil, fmt.Errorf("%w: chunk %d of %q is missing or has other contents", ErrCorrupt, j, d.name)
 			}
-			v.chunks[j] = c
+			v.chunks[j] = c.mem
 		}
 		im.vars[i] = v
 	}

@@ -125,12 +125,17 @@ func (im *Image) Clone(reuse *Image) *Image {
 
 // Manifest describes the image: its variables, and the hash of each chunk.
 func (im *Image) Manifest() *Manifest {
+	return im.manifest(func(_ Key, c []byte) uint64 { return xxh3.Hash(c) })
+}
+
+// manifest is Manifest with the hashes that hash returns.
+func (im *Image) manifest(hash func(Key, []byte) uint64) *Manifest {
 	m := &Manifest{vars: make([]described, len(im.vars))}
 	for i := range im.vars {
 		v := &im.vars[i]
 		d := described{name: v.name, kind: v.kind, typ: v.typ, elem: v.elem, bytes: uint64(v.size()), hashes: make([]uint64, len(v.chunks))}
 		for j, c := range v.chunks {
-			d.hashes[j] = xxh3.Hash(c)
+			d.hashes[j] = hash(Key{uint32(i), uint32(j)}, c)
 		}
 		m.vars[i] = d
 	}
@@ -162,6 +167,12 @@ func (s *Sent) Changed(im *Image) iter.Seq2[Key, []byte] {
 			}
 		}
 	}
+}
+
+// Manifest describes im, through which a loop over Changed has just gone to the end. It does not
+// hash the chunks once more.
+func (s *Sent) Manifest(im *Image) *Manifest {
+	return im.manifest(func(k Key, _ []byte) uint64 { return s.hashes[k] })
 }
 
 // Ahead passes chunks of im to send before the receiver needs the whole image: about most bytes

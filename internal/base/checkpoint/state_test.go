@@ -227,6 +227,8 @@ func TestOnlyChangedChunksAreSent(t *testing.T) {
 
 	im, err := s.Image()
 	require.NoError(t, err)
+	require.Zero(t, round(math.MaxInt))
+	require.Equal(t, im.Manifest(), sent.Manifest(im))
 	got, err := a.Finish(im.Manifest())
 	require.NoError(t, err)
 	require.Equal(t, im.Manifest(), got.Manifest())

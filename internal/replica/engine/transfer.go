@@ -125,7 +125,7 @@ func (o *outbound) all(im *checkpoint.Image, at []byte, half func()) {
 	if half != nil {
 		half()
 	}
-	manifest := im.Manifest().Append(nil)
+	manifest := o.sent.Manifest(im).Append(nil)
 	size := binary.LittleEndian.AppendUint32(nil, uint32(len(manifest)))
 	o.send(frameEnd, checkpoint.Key{}, size, manifest, at)
 }
