@@ -123,7 +123,7 @@ func step(p *intra.Process, how string, pass int, x, y []float64) error {
 	case how == "once" && pass == 3: // the replicas are equal again in the next pass
 		x[20] = float64(p.Replica())
 	case how == "behind" && p.Replica() > 0: // the program has returned on replica 0 before the replicas differ
-		if time.Sleep(20 * time.Millisecond); pass == 8 {
+		if time.Sleep(20 * time.Millisecond); pass == 14 {
 			x[22]++
 		}
 	case how == "late" && pass == 390:
