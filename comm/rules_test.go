@@ -75,8 +75,6 @@ var returns = ruletest.Table{Root: "..", Test: "TestRunsAgain", Soak: 3000, Sign
 		"		c.journal.freed.add(ctx)\n		return\n", ""),
 	ruletest.New("transport/sdr/safepoint.go", "no place is left when a cut begins",
 		"			e.core.endJournal()\n", ""),
-	ruletest.New("transport/sdr/script.go", "a collective of an earlier run posts nothing",
-		"for len(round) > 0 && !e.retired {", "for len(round) > 0 {"),
 }}
 
 func TestRulesStand(t *testing.T) {

@@ -1,11 +1,13 @@
 package sdr
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra/internal/testkit/ruletest"
+	"github.com/intrahpc/intra/transport"
 )
 
 // returns are rules of runs from a Place that the random trials of package comm hardly ever
@@ -23,6 +25,8 @@ var returns = ruletest.Table{Root: ".", Test: "TestRunAgain.*", Sign: "--- FAIL:
 		"was != is && c.deviation == nil", "false"),
 	ruletest.New("again.go", "what is not sent again is found",
 		"		c.deviation = c.unsent()\n", ""),
+	ruletest.New("script.go", "a collective of an earlier run posts nothing",
+		"for len(round) > 0 && !e.retired {", "for len(round) > 0 {"),
 }}
 
 // rerun ends the run of the program of a process, and begins another one at a place.
@@ -220,4 +224,45 @@ func TestRunAgainOnlyWhereReplicasAgree(t *testing.T) {
 	n.recv(0, Any, 0)
 	_, err = n.cores[0].settle()
 	require.ErrorIs(t, err, ErrPending)
+}
+
+// counted counts the frames of a link.
+type counted struct {
+	transport.Link
+	frames *int
+}
+
+func (c counted) Send(f *transport.Frame) {
+	*c.frames++
+	c.Link.Send(f)
+}
+
+// A run may end while a collective does its local work, without the lock. The messages that
+// come next do not belong to the next run.
+func TestRunAgainStopsACollective(t *testing.T) {
+	engines := make(map[[2]int]*Engine)
+	frames := 0
+	for _, at := range [][2]int{{0, 0}, {0, 1}, {1, 0}} { // rank and replica
+		engines[at] = NewEngine(Config{Rank: at[0], Replica: at[1], Degrees: []int{2, 1}, Ordered: true, Context: t.Context(), Poller: never{},
+			Link: func(rank, replica int) transport.Link {
+				return counted{&direct{to: engines[[2]int{rank, replica}].Receiver(at[0], at[1])}, &frames}
+			}})
+	}
+	e := engines[[2]int{0, 0}]
+	ctx, err := e.Join(1, 1, true, nil)
+	require.NoError(t, err)
+	_, err = e.Runs().Settle()
+	require.NoError(t, err)
+	frames = 0
+	over := errors.New("the run is over")
+	s := &Script{ctx: ctx}
+	s.Step = func() []Post {
+		require.NoError(t, e.Runs().Retire(over))
+		s.Step = func() []Post { return nil }
+		return []Post{{Request: new(Request), Data: []byte("x"), Peer: 1}}
+	}
+	e.Start(ctx, s)
+	require.Zero(t, frames)
+	_, err = e.Wait(s.Call())
+	require.ErrorIs(t, err, over)
 }
