@@ -17,7 +17,7 @@ import (
 type Lead struct {
 	Term    uint64
 	After   arbiter.ID      // the head that has handed over to this one, 0 if the last one is lost
-	Before  arbiter.ID      // the last head that this agent has followed
+	Before  arbiter.ID      // the head to which this agent was connected last
 	State   *decision.State // the decisions so far
 	Info    *TakeoverInfo
 	Self    arbiter.ID
@@ -51,7 +51,7 @@ func (l *Lead) Host(id arbiter.ID) string { return l.Info.host(id, l.Roster) }
 // begin makes the agent act as the head of the term.
 func (n *node) begin(a arbiter.Lead) *Lead {
 	actions := make(chan arbiter.Action)
-	l := &Lead{Term: a.Term, After: a.After, Before: n.heads.Leader(), State: a.State, Info: n.Takeover, Self: n.Self, Roster: n.Roster, Secret: n.bootstrap.Secret,
+	l := &Lead{Term: a.Term, After: a.After, Before: n.heads.Last(), State: a.State, Info: n.Takeover, Self: n.Self, Roster: n.Roster, Secret: n.bootstrap.Secret,
 		Rarer: n.Rarer, Start: n.bootstrap, Guard: n.watchdog, Plan: n.plan, Engine: n.engine, Entered: n.entered, Actions: actions, Over: n.over,
 		Arrived: func() []*Incoming { return n.listener.admit(a.Term) }, Wake: n.listener.wake,
 		actions: actions, done: make(chan struct{})}

@@ -26,12 +26,15 @@ type Pursuit struct {
 
 	mu      sync.Mutex
 	leader  arbiter.ID
+	last    arbiter.ID    // the head to which the process was connected last
 	term    uint64        // of the leader; 0: the first head
 	changed chan struct{} // closed and replaced when the leader changes
 }
 
 // Start makes the first head the one to follow.
-func (p *Pursuit) Start() { p.leader, p.changed = arbiter.Head, make(chan struct{}) }
+func (p *Pursuit) Start() {
+	p.leader, p.last, p.changed = arbiter.Head, arbiter.Head, make(chan struct{})
+}
 
 // Elect makes another head the one to follow. It returns false if the process has followed it from
 // the start.
@@ -47,11 +50,12 @@ func (p *Pursuit) Elect(id arbiter.ID, term uint64) bool {
 	return !first
 }
 
-// Leader returns the head to follow.
-func (p *Pursuit) Leader() arbiter.ID {
+// Last returns the head to which the process was connected last. Heads that were elected since,
+// but had no time to begin, do not count.
+func (p *Pursuit) Last() arbiter.ID {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.leader
+	return p.last
 }
 
 // Succeeded returns a channel that is closed once the head of that term is not the one to follow
@@ -82,6 +86,9 @@ func (p *Pursuit) Next(after uint64, cause error) (conn net.Conn, term uint64, e
 		if term > after && p.Takeover.Addresses[id] != "" {
 			conn, err := p.dial(id, changed)
 			if err == nil {
+				p.mu.Lock()
+				p.last = id
+				p.mu.Unlock()
 				return conn, term, nil
 			}
 			cause = err

@@ -56,7 +56,7 @@ func TestJudge(t *testing.T) {
 		{"refused for an unknown reason", notified, 0, agent + "x", right, `{}`, "does not know this reason"},
 		{"interrupted, with room", notified, 7, lastSet, "", `{"exit_code":7}`, "free slots elsewhere"},
 		{"interrupted without a notice", nil, 7, lastSet, "", `{"exit_code":7}`, "without a notice"},
-		{"interrupted in silence", func(f *facts) { f.schedule.slots = 1; notified(f) }, 7, "", "", `{"exit_code":7}`, "ended with 7"},
+		{"interrupted in silence", func(f *facts) { f.schedule.slots = 1; notified(f) }, 7, "", "", `{"exit_code":7}`, "does not say why"},
 		{"interrupted", func(f *facts) { f.schedule.slots, f.schedule.hosts = 1, 2; notified(f) }, 7, lastSet, "", `{"exit_code":7}`, ""},
 		{"ended by a notice", nil, 143, head + full, "", `{"exit_code":143}`, "exit code 143"},
 		{"handed over in silence", nil, 6, "", right, `{}`, "was not to leave"},
