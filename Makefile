@@ -22,7 +22,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 # The packages whose files depend on the tag intra.
 TAGGED    := . ./examples/...
-# Those examples that the tag changes themselves.
+# The examples with files that the tag selects.
 TWINS     = $$(grep -rl --include='*.go' '^//go:build.*intra' examples | sed 's|/[^/]*$$||; s|^|./|' | sort -u)
 
 # Tests that take long, such as those of whole jobs, have a tag, so that

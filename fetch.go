@@ -5,11 +5,11 @@ import (
 	"unsafe"
 )
 
-// Fetch makes memory current on all replicas of the rank that sections with [Keep] may have
-// written. Code outside of sections may access such memory only after that, until the next
-// such section writes it. Every replica must call Fetch at the same place of the program, and
-// not in a section. Fetch costs almost nothing if nothing of the memory is kept elsewhere. An
-// error that wraps ErrRollback must be returned from run.
+// Fetch makes memory that sections with [Keep] may have written current on all replicas of the
+// rank. Code outside of sections may access such memory only after Fetch, until the next such
+// section writes it. Every replica must call Fetch at the same place of the program, and not in
+// a section. Fetch costs almost nothing if none of the memory is kept elsewhere. An error that
+// wraps ErrRollback must be returned from run.
 //
 // Tasks need no Fetch for the memory that their clauses name, nor do messages and registered
 // variables: the runtime fetches what they need.
@@ -22,7 +22,7 @@ func Fetch[T any](p *Process, parts ...[]T) error {
 }
 
 // Settle is [Fetch] for all memory that is kept elsewhere. A program calls it before it uses
-// many results, as at its end.
+// many results, for example at its end.
 func (p *Process) Settle() error {
 	return p.fetch("intra.Settle", func() error { return p.engine.FetchAll() })
 }

@@ -104,7 +104,7 @@ func normal(ls []loc) []loc {
 	return slices.Compact(few)
 }
 
-// tuple returns the locs as a part of a tuple if is is set.
+// tuple returns the locs as a part of a tuple, if the expression is one (is).
 func tuple(ls []loc, is bool, part string) []loc {
 	if !is {
 		return ls

@@ -200,8 +200,8 @@ func (c *Comm) usable() error {
 	return c.engine.Refuse()
 }
 
-// touch makes memory current that an operation is about to be posted on, see sdr.Before. It is
-// called after usable.
+// touch makes the memory of an operation current before the operation is posted, see
+// sdr.Before. It is called after usable.
 func touch[T any](c *Comm, parts ...[]T) error {
 	if !c.engine.Touches() {
 		return nil

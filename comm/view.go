@@ -21,7 +21,7 @@ func (v View[T]) check() error {
 	return nil
 }
 
-// touch makes the elements current, if c can be used: otherwise the call that follows fails.
+// touch makes the elements current if c can be used. Otherwise the call that follows fails.
 func (v View[T]) touch(c *Comm) error {
 	if checkElement[T]() != nil || c.usable() != nil {
 		return nil

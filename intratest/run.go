@@ -83,8 +83,8 @@ func Sched(policy string) Option {
 }
 
 // Lag lets the results of sections with intra.Keep stay where they were computed, as the -lag
-// flag of intrarun does. Each replica overwrites what it lacks, so that a forgotten
-// intra.Fetch shows.
+// flag of intrarun does. Each replica overwrites what it lacks, so that a program without a
+// necessary intra.Fetch computes wrong results.
 func Lag(d time.Duration) Option {
 	return func(_ *testing.T, o *options) { o.local.Lag = d }
 }

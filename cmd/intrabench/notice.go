@@ -91,7 +91,7 @@ func runNotice(ctx context.Context, args []string, out io.Writer) error {
 	return numbers.write(m)
 }
 
-// noticeMover is the program whose process moves.
+// noticeMover runs the program whose process moves.
 var noticeMover = command{name: "notice-mover", run: func(_ context.Context, args []string, out io.Writer) error {
 	fs := newFlags("notice-mover")
 	bytes := fs.Int("bytes", 8, "bytes of state")
@@ -102,7 +102,7 @@ var noticeMover = command{name: "notice-mover", run: func(_ context.Context, arg
 	return nil // not reached
 }}
 
-// noticeSharer is the program that a host joins.
+// noticeSharer runs the program of the job that a host joins.
 var noticeSharer = command{name: "notice-sharer", run: func(_ context.Context, args []string, out io.Writer) error {
 	if err := parse(newFlags("notice-sharer"), args); err != nil {
 		return err

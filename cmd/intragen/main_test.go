@@ -46,9 +46,10 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestErrors compares the errors for wrong sources, with their positions. Most of the time of
-// a run is that of the types of the standard library, so one run has all the packages whose
-// errors do not depend on those of others: twins are not made if any kernel is wrong.
+// TestErrors compares the errors for wrong sources, with their positions. Most of the time of a
+// run is spent on the types of the standard library. So one run has all packages whose errors
+// are independent of each other. The errors about twins need a run of their own, because no
+// twin is made if any kernel is wrong.
 func TestErrors(t *testing.T) {
 	errors := filepath.Join(repository(t), "testdata", "errors")
 	for _, names := range [][]string{{"kernels", "sections", "compile", "taken", "state", "statetwin"}, {"twin"}} {

@@ -152,7 +152,7 @@ var linkFlags = []row{
 		}},
 }
 
-// leastLag is the shortest age of an image that is worth asking for.
+// leastLag is the shortest age of an image that -lag accepts, other than 0.
 const leastLag = time.Millisecond
 
 // noCut explains why no process can join a job that keeps results.

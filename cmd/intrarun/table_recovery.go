@@ -113,7 +113,7 @@ func setStuck(c *launch.Stuck, s string) error {
 		return nil
 	case "abort":
 		c.Abort = true
-		if c.After == 0 { // off came before abort
+		if c.After == 0 { // an earlier off has cleared it
 			c.After = launch.DefaultStuck
 		}
 		return nil

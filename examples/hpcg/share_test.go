@@ -10,9 +10,9 @@ import (
 )
 
 // The clauses are right, and all state on which an iteration depends is registered, or
-// computed again. `make matrix` (INTRA_MATRIX=1) checks a grid of 16 points a side.
+// computed again. `make matrix` (INTRA_MATRIX=1) checks 16 × 16 × 16 points.
 func TestClausesAndStateAreComplete(t *testing.T) {
-	size := jobtest.Count(8, 16) // in a grid of 16 points a side the checks take 20 seconds
+	size := jobtest.Count(8, 16) // with 16 × 16 × 16 points the checks take 20 seconds
 	for _, how := range []smoother{slab, colour} {
 		set := cube(size, how)
 		set.sets = 2

@@ -9,7 +9,7 @@ import (
 	"github.com/intrahpc/intra/examples/internal/digest"
 )
 
-// grid is the part of a rank.
+// grid is a rank's block of points, and the progress of the computation.
 //
 //intra:state skip(p, graph, iters, steps, own, plans)
 type grid struct {
@@ -19,7 +19,7 @@ type grid struct {
 	own          intra.Range
 	plans        []*plan // by graph.kind
 
-	u, v  []float64 // values of the step before, and of the current step; with room for all points, of which some are left from earlier steps
+	u, v  []float64 // values of the previous and of the current step, by point; those of points that the rank does not need may be older
 	trail []float64 // by owned point: bits of a hash of the values of all steps
 	step  int       // next step
 }

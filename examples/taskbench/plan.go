@@ -75,8 +75,8 @@ func newMessage(g *graph, step int, from, to intra.Range) (m message) {
 	return m
 }
 
-// exchange gets the values of u that points of this rank need of other ranks, and sends
-// others what they need.
+// exchange receives the values of u that points of this rank need from other ranks, and sends
+// other ranks the values that they need.
 func (p *plan) exchange(u []float64) error {
 	for _, r := range p.receives {
 		r.Start()

@@ -113,9 +113,9 @@ type Admit struct{ Host decision.Host }
 // decisions. While no other host can become the head, there is none.
 type HandOver struct{}
 
-// Propose has an entry kept. The answer is Committed, in the order of the proposals. It is
-// immediate if the decisions are not replicated. The driver repeats the proposal until it
-// succeeds, or answers Retired.
+// Propose requests that an entry be kept. The answer, once it is kept, is Committed; answers
+// arrive in the order of the proposals. The answer is immediate if the decisions are not
+// replicated. The driver repeats the proposal until it succeeds, or answers Retired.
 type Propose struct{ Entry decision.Entry }
 
 // Open looks for the files of a job. The answer is Opened.

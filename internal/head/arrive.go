@@ -39,7 +39,7 @@ func (h *Head) MayJoin(name string) error {
 	return nil
 }
 
-// arrives has it decided that a host joins.
+// arrives proposes that a host joins.
 func (h *Head) arrives(e HostArrives) {
 	if h.MayJoin(e.Host.Name) == nil {
 		if e.Beside {

@@ -11,7 +11,7 @@ import (
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
-// blameAll handles the blamed processes that process by reports. The replicas of a rank agree
+// blameAll handles a report of process by about blamed processes. The replicas of a rank agree
 // on the blame. Each of them reports it in its counts, and again to a successor.
 func (j *judge) blameAll(by *member, all []job.Blame) {
 	for _, c := range all {
@@ -21,7 +21,7 @@ func (j *judge) blameAll(by *member, all []job.Blame) {
 	}
 }
 
-// blame handles the blame of one process, which process by has reported.
+// blame handles the blame of one process in a report of process by.
 func (j *judge) blame(by *member, c *job.Blame) {
 	i := slices.IndexFunc(j.members.all, func(m *member) bool { return m.process == c.Process && m.incarnation == c.Incarnation })
 	if i < 0 || j.members.places[c.Process] != j.members.all[i] && c.Message == "" {

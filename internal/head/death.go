@@ -12,8 +12,8 @@ import (
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
-// deaths handles ends of processes: it finds their causes, has them decided, and acts on
-// the verdicts.
+// deaths handles ends of processes: it finds their causes, proposes the verdicts, and acts on
+// the verdicts once they are kept.
 type deaths struct {
 	*desk
 	hosts    *hosts
@@ -143,7 +143,7 @@ func (ds *deaths) tell(v decision.Verdict) {
 }
 
 // letGo kills a process whose slot another process has taken over, or whose rank is to have
-// fewer replicas. The process has stopped in the cut that decides that, and never leaves it.
+// fewer replicas. The process has stopped in the cut that decides that, and does not continue.
 // letGo also kills a process that was to relieve another one, if that one died first.
 func (ds *deaths) letGo(m *member, v decision.Verdict) {
 	m.end = endOf(v)
@@ -158,7 +158,7 @@ func (ds *deaths) letGo(m *member, v decision.Verdict) {
 	ds.members.succeeded(m)
 }
 
-// endOf returns how a process ended that was let go, for the report.
+// endOf returns the end that the report gives for a process that was let go.
 func endOf(v decision.Verdict) string {
 	switch {
 	case v.Withdrawn:
@@ -237,8 +237,8 @@ func (ds *deaths) unreachable(m *member, why Silence, text string) {
 	ds.after(lastWords, timer{kind: killUnreachable, m: m})
 }
 
-// killUnreachable kills a process that lives without its control connection: it would wait for events
-// that cannot reach it.
+// killUnreachable kills a process that lives without its control connection: it would wait for
+// events that cannot reach it.
 func (ds *deaths) killUnreachable(m *member) {
 	if m.state.there() && m.ending == nil && ds.phase <= working { // else it is killed anyway
 		m.ending = &ending{job.CauseExit, "it closed its control connection"}

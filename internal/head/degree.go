@@ -16,11 +16,11 @@ import (
 )
 
 // In a job with ranges of replicas (Config.Least) the user may set how many replicas a rank is
-// to have. Recovery then admits more at a cut, or lets some go in one. The head knows the hosts:
-// it says whether there is room, which replica of a rank is let go first, and which rank gets
-// another one first.
+// to have. Recovery then admits more replicas at a cut, or lets some go. Only the head knows
+// the hosts. It decides whether there is room, which replica of a rank is let go first, and
+// which rank gets another replica first.
 
-// mayHave returns why a rank cannot have n replicas, wherever they run. It returns nil if it can.
+// mayHave returns the reason why a rank cannot have n replicas on any hosts, or nil if it can.
 func (ms *members) mayHave(rank, n int) error {
 	c, d := &ms.config, ms.recovery.decides
 	switch {
@@ -36,8 +36,8 @@ func (ms *members) mayHave(rank, n int) error {
 	return nil
 }
 
-// roomForAll returns an error if the hosts have no room for the replicas that ranks need more.
-// Ranks that get fewer make room.
+// roomForAll returns an error if the hosts lack room for the replicas that are to be added.
+// Ranks that get fewer replicas make room.
 func (ms *members) roomForAll(degrees map[int]int) error {
 	need, free := 0, ms.spares()
 	for rank, n := range degrees {
@@ -66,14 +66,14 @@ func (ms *members) roomForAll(degrees map[int]int) error {
 	return fmt.Errorf("there is room for %d of the %d replicas to be added (%s): let a host join (intrarun grow or intrarun join), or give another rank fewer replicas", free, need, strings.Join(full, ", "))
 }
 
-// setDegrees has it decided how many replicas ranks are to have.
+// setDegrees proposes how many replicas ranks are to have.
 func (ms *members) setDegrees(e SetDegrees) {
 	if ms.phase <= working && ms.config.Least != nil && len(e.Degrees) > 0 {
 		ms.propose(decision.Entry{Kind: decision.Degrees, Degrees: e.Degrees, Text: e.Reason})
 	}
 }
 
-// degreesSet acts on that kept decision.
+// degreesSet acts on that decision once it is kept.
 func (ms *members) degreesSet(e decision.Entry) {
 	for _, rank := range slices.Sorted(maps.Keys(e.Degrees)) {
 		n := e.Degrees[rank]
@@ -118,9 +118,9 @@ func (ms *members) stays(node detect.ID) bool {
 	return !lost && !ms.state.Leaves(node)
 }
 
-// leaver orders two replicas of a rank by which of them is let go first: one on a host that
-// leaves, then one that protects its rank least, since another replica is on its host or in its
-// rack, then one on the more crowded host.
+// leaver orders two replicas of a rank by which of them is let go first. First is a replica on
+// a host that leaves. Next is the one that protects its rank less, because another replica is
+// on its host or in its rack. Next is the one on the more crowded host.
 func (ms *members) leaver(p, q job.Process) int {
 	used := ms.used()
 	rating := func(p job.Process) (leaves, alone, apart bool, load float64) {
@@ -149,8 +149,9 @@ func falseFirst(a, b bool) int {
 	return 1
 }
 
-// needier orders two ranks with equally many replicas by which of them gets another one first:
-// the one whose replicas are on fewer hosts, then the one that has worked longer in tasks.
+// needier orders two ranks with equally many replicas by which of them gets another one first.
+// First is the rank whose replicas are on fewer hosts. Next is the rank whose tasks have taken
+// longer.
 func (ms *members) needier(a, b int) int {
 	rating := func(rank int) (hosts int, work float64) {
 		on := make(map[detect.ID]bool)

@@ -101,8 +101,8 @@ func (k *desk) fence(m *member, e ending) {
 	k.kill(m)
 }
 
-// propose has an entry kept. The driver returns the entry as Committed, and then committed
-// acts on it.
+// propose requests that an entry be kept. Once it is kept, the driver returns it as Committed,
+// and committed acts on it.
 func (k *desk) propose(e decision.Entry) {
 	if k.retired {
 		return
@@ -189,9 +189,9 @@ func (k *desk) doing(m *member) *job.Doing {
 // unopened reports whether the files that the job begins with are still unknown.
 func (k *desk) unopened() bool { return k.config.readsFiles() && k.state.Opened == nil }
 
-// grows reports whether r replaces no other process: it is the first in a slot that was vacant at
-// the start, or the last one with a state there was let go because its rank was to have fewer
-// replicas.
+// grows reports whether r is an additional replica, which replaces no process. Either its slot
+// was vacant at the start and it is the first process there, or the last process there that had
+// a state was let go because its rank was to have fewer replicas.
 func (k *desk) grows(r decision.Replaced) bool {
 	grows := k.config.vacant(r.Process)
 	for _, v := range k.state.Verdicts {

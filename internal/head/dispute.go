@@ -11,15 +11,15 @@ import (
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
-// dispute is a dispute in a rank: its replicas differ or its program has failed, and no process
-// can be blamed.
+// dispute is the state of a rank in which its replicas differ or its program has failed, and no
+// process can be blamed.
 //
-// The embedded Dispute is the dispute that was decided last. waiting is a dispute that waits for a
-// decision. times counts the disputes since the rank last reached a new highest safe point: a
-// dispute that repeats before that is handled more severely (decideDispute).
+// The embedded Dispute was decided last; waiting waits for a decision. times counts the
+// disputes since the rank last reached a new highest safe point: a dispute that repeats before
+// that is handled more severely (decideDispute).
 type dispute struct {
 	job.Dispute               // the dispute that was decided last
-	by          *member       // the process that has reported the waiting dispute or, without one, that decided last
+	by          *member       // the process that has reported waiting or, if that is nil, Dispute
 	times       int           // disputes decided since the rank reached furthest
 	furthest    uint64        // the highest safe point at which the rank had a dispute
 	stands      bool          // the head has decided that the job does not roll back for the dispute
@@ -63,7 +63,7 @@ func (j *judge) dispute(m *member, reported *job.Dispute) {
 	j.recovery.notify(func(*recovery.Head, time.Duration) []recovery.Action { return j.decideDispute(rank) })
 }
 
-// decide makes the waiting dispute the one that was decided last, and counts it.
+// decide moves the waiting dispute to Dispute, and counts it.
 func (d *dispute) decide() {
 	if d.waiting.Point > d.furthest {
 		d.times, d.furthest = 0, d.waiting.Point
@@ -90,12 +90,12 @@ func (d *dispute) older(next *job.Dispute) bool {
 
 // decideDispute decides about a dispute in a rank. The first time, all processes roll back to a
 // backup from before the error, and no process dies. If a dispute between replicas repeats
-// before the rank has got further, one of its processes may err persistently: the head
+// before the rank makes progress, one of its processes may err persistently: the head
 // replaces all of them. If that does not help either, the job ends. If the program fails again
 // after the first rollback, silent corruption was not the cause, and the failure stands.
 //
-// decideDispute decides nothing if the job is about to roll back anyway. If no rollback follows, the
-// processes repeat their report.
+// decideDispute decides nothing if the job is about to roll back anyway. If no rollback
+// follows, the processes repeat their report.
 func (j *judge) decideDispute(rank int) []recovery.Action {
 	d := j.disputes[rank]
 	back := j.recovery.decides

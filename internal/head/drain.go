@@ -25,7 +25,7 @@ type leaves struct {
 
 	interrupts bool // it was proposed that the job is interrupted
 	handsOver  bool // it was proposed that this head hands over
-	gone       bool // the driver was told to make another host the head
+	gone       bool // the driver has the order to make another host the head
 }
 
 func (ls *leaves) mayLeave(m *member, node detect.ID) error {
@@ -70,7 +70,7 @@ func (ls *leaves) leaving(m *member) bool {
 	return slices.ContainsFunc(ls.state.Leaving, func(l decision.Leave) bool { return about(l, m) })
 }
 
-// request has it decided that a node or a process leaves.
+// request proposes that a node or a process leaves.
 func (ls *leaves) request(e Leave) {
 	if ls.phase > working || e.Node != 0 && e.Node != ls.config.Self && ls.config.node(e.Node) == nil {
 		return

@@ -96,8 +96,8 @@ func (h *Head) interrupt(s syscall.Signal) {
 // of shells.
 func InterruptCode(s syscall.Signal) int { return 128 + int(s) }
 
-// Notice returns when this head has taken a signal as the notice that its host leaves, on the
-// clock of Step; ok is false if it has not.
+// Notice returns the time, on the clock of Step, at which a signal gave notice that the host of
+// this head leaves. ok is false if none did.
 func (h *Head) Notice() (at time.Duration, ok bool) { return h.noticedAt, h.noticed }
 
 // Interrupted returns the signal that ends the job, 0 if none does.

@@ -10,7 +10,7 @@ import (
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
-// end has it decided that the job writes a last set of files and ends.
+// end proposes that the job writes a last set of files and ends.
 func (ls *leaves) end(reason string, within time.Duration) {
 	if ls.interrupts || ls.state.Ending != nil {
 		return

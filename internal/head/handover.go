@@ -34,9 +34,9 @@ func (ls *leaves) here() []detect.ID {
 	return nodes
 }
 
-// handOver has it decided that this head hands over, once its host is to leave and has no
-// process any more, or no time. A cut or rollback under way comes to its end first: a successor
-// would have to find out how far it is.
+// handOver proposes that this head hands over. It does so once its host is to leave and has no
+// process left, or once the time for that is over. Unless the time is over, a cut or rollback
+// under way is finished first: a successor would have to find out how far it has got.
 func (ls *leaves) handOver() {
 	i := slices.IndexFunc(ls.state.Leaving, func(l decision.Leave) bool {
 		return l.Node != 0 && (l.Node == ls.config.Home || l.Node == ls.config.Self)

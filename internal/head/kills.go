@@ -8,9 +8,8 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// faults has processes killed on request: at a time or place (-kill), or at random (-fault
-// weibull). Such a death is decided before it happens, so that a successor neither repeats nor
-// forgets it.
+// faults kills processes on request: at a time or place (-kill), or at random (-fault weibull).
+// Such a death is decided before it happens, so that a successor neither repeats nor omits it.
 type faults struct {
 	*desk
 	members  *members

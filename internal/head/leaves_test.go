@@ -129,8 +129,8 @@ func (w *world) hitWhileLettingGo() bool {
 	return false
 }
 
-// checkJoined checks that no rank gets more replicas than it is to have. It allows for a number
-// that the head has only just learnt.
+// checkJoined checks that no rank gets more replicas than it is to have. It tolerates a number
+// that the head has received only a few moves ago.
 func (w *world) checkJoined(d *recovery.Decision) {
 	const lately = 400 // moves
 	for rank, n := range w.state.Degrees {

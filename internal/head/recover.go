@@ -138,9 +138,9 @@ func (pl *plan) kept(e decision.Entry) {
 	pl.recovery.resume()
 }
 
-// admitted makes joiners live. Some joiners relieve a process. admitted reports to recovery
-// which of those joiners had already died: there the relieved process goes on. It also reports
-// which processes were to leave their ranks and stay after all.
+// admitted makes joiners live. A joiner that relieves a process may already be dead; then the
+// relieved process continues. admitted reports such joiners to recovery, and the processes that
+// were to leave their ranks and stay after all.
 func (pl *plan) admitted(d *recovery.Decision) {
 	var void []job.Endpoint
 	relieves := false

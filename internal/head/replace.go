@@ -11,9 +11,9 @@ import (
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
-// fill chooses the process that is wanted for a slot, once the output of the earlier process
-// is complete (settled). The end of the earlier process is decided by then, or its entry
-// precedes the new Placed entry in the log.
+// fill chooses the process that is wanted for a slot, once the output of the earlier process is
+// complete (settled). The end of the earlier process is decided by then, or its entry precedes
+// the new Placed entry in the log.
 func (ms *members) fill(p job.Process) {
 	incarnation, wanted := ms.wanted[p]
 	old := ms.places[p]
@@ -52,17 +52,17 @@ func (ms *members) cancelRequest(p job.Process) {
 // errNoRoom is why a vacant slot stays so.
 var errNoRoom = errors.New("no host has a free slot")
 
-// open reports whether the next process in the slot of m is one more replica: no process there
-// has died that it would replace.
+// open reports whether the next process in the slot of m is an additional replica, which
+// replaces no process that has died.
 func (ms *members) open(m *member) bool {
 	return m.vacant() || m.verdict != nil && (m.verdict.Cause == job.CauseDropped || m.verdict.Withdrawn && ms.config.Least != nil && ms.alive(m.process.Rank) > 0)
 }
 
 // settleOn chooses the host of a joiner. The first choice is the host of the earlier process,
-// unless that host is lost or a broken link killed that process, or another process has its
-// place there. The second choice is another host with room, as far as possible from the other
-// replicas of the rank. If no other host has room, settleOn returns to a host that is not lost.
-// One more replica takes any host with room, and no other.
+// unless that host is lost or leaves, a broken link killed that process, or another process has
+// taken its slot. The second choice is another host with room, as far as possible from the
+// other replicas of the rank. If no other host has room, settleOn falls back to the host of the
+// earlier process, if it stays. An additional replica (open) gets any host with room.
 func (ms *members) settleOn(p job.Process, old *member) (detect.ID, error) {
 	if ms.open(old) {
 		if best := ms.elsewhere(p, 0); best != nil && ms.config.Replace {
@@ -91,8 +91,8 @@ func (ms *members) settleOn(p job.Process, old *member) (detect.ID, error) {
 	return old.from.Node, nil
 }
 
-// elsewhere returns a host with a free slot, but not that one: a host without another replica of
-// the rank if possible, and in a rack without one. It returns nil if there is none.
+// elsewhere returns a host with a free slot other than but, or nil. It prefers a host without
+// another replica of the rank, in a rack without one.
 func (ms *members) elsewhere(p job.Process, but detect.ID) (best *Node) {
 	used, together, racks := ms.used(), make(map[detect.ID]bool), make(map[string]bool)
 	for _, o := range ms.all {

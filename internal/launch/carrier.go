@@ -14,9 +14,9 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// carrier is a successor's end of the connection to the intrarun that was started (relay.go). That
-// intrarun writes the output of the job piece by piece, and confirms each of them. A piece that it
-// has not confirmed when it is lost may have been written.
+// carrier is a successor's end of the connection to the intrarun that was started (relay.go).
+// That intrarun writes the output of the job piece by piece, and confirms each piece. If it is
+// lost, the piece that it has not confirmed may have been written.
 type carrier struct {
 	conn *agentwire.Conn
 
@@ -35,8 +35,8 @@ func newCarrier(conn *agentwire.Conn) *carrier {
 	return c
 }
 
-// Carry makes the intrarun that was started write a piece. The end of the connection means
-// nothing: only the arbiter decides that the intrarun is lost, so that all heads know.
+// Carry makes the intrarun that was started write a piece. It waits on if the connection ends:
+// only the arbiter decides that the intrarun is lost, so that all heads agree.
 func (c *carrier) Carry(p output.Piece) output.Fate {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -61,8 +61,8 @@ func (c *carrier) Carry(p output.Piece) output.Fate {
 	return output.Returned
 }
 
-// heed acts on what the arbiter reports, also while the goroutine of the head waits for a piece to be
-// written. It does nothing on nil.
+// heed acts on reports of the arbiter, even while the goroutine of the head waits for a piece
+// to be written. It does nothing if c is nil.
 func (c *carrier) heed(a arbiter.Action) {
 	if c == nil {
 		return

@@ -73,12 +73,12 @@ type pauses struct {
 	saidIgnored bool          // the user knows that Ctrl-Z is ignored
 }
 
-// joins is the way of other hosts into the running job.
+// joins lets other hosts join the running job.
 type joins struct {
 	admit  func(decision.Host) // makes a host that joins a part of the job; nil on one host
-	gate   *agents             // takes hosts that join; nil: none can
-	joinBy string              // the command that makes another host join the job, "" if none can
-	joinAt string              // the addresses for that of a successor, "" if none can
+	gate   *agents             // accepts hosts that join; nil: no host can join
+	joinBy string              // the command that makes another host join the job; "": no host can join
+	joinAt string              // the addresses in such a command under a successor; "": no host can join
 }
 
 func newDriver(j *Job, console *output.Console, began time.Time) *driver {

@@ -23,8 +23,8 @@ const (
 // growTime bounds the answer to askGrow: a host that takes longer still joins.
 const growTime = jobsocket.AskTime - 2*time.Second
 
-// grow answers askGrow: it starts an agent on each of the hosts, which join the job by a, and waits
-// until they have. Without a none can.
+// grow answers askGrow: it starts an agent on each of the hosts, which join the job by a, and
+// waits until they have joined. If a is nil, the job cannot start agents, and grow refuses.
 func (d *driver) grow(a *agents, question string) string {
 	if a == nil {
 		return growRefused + "this job starts no hosts while it runs: begin it with -replace and -hosts or -hostfile"

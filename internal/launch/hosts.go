@@ -29,7 +29,7 @@ type hosts struct {
 	// For the relay, once this head has handed over.
 	heads    *agentd.Pursuit
 	over     chan struct{}         // closed when the relay ends
-	fenced   chan string           // receives why this process is no node any more
+	fenced   chan string           // receives the reason why this process has been removed from the nodes
 	written  [][2]output.Written   // by rank: up to where this head has written each stream
 	relaying atomic.Pointer[relay] // this process as the relay; nil: it is none
 	carrier  *carrier              // the relay, if this head is a successor; nil: none
@@ -39,7 +39,7 @@ type hosts struct {
 	port   string     // of the first head's socket for beats; "" if this head is a successor
 	leader arbiter.ID // this head, if it is a successor
 	term   uint64     // its term
-	doors  *agents    // takes hosts that join a successor; nil: none can
+	doors  *agents    // accepts hosts that join under a successor; nil: no host can join
 	info   *agentd.TakeoverInfo
 	rarer  int
 }

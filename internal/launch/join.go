@@ -22,11 +22,11 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// A host joins the running job in three steps. Its agent connects, describes the host, and
-// gets ready like those of the start (welcome). The head has it decided that the host joins
-// (enter). Then the agent becomes a node of the arbiter, and processes may run there (admit).
-// If the head is lost in between, the agent ends, and a successor that knows the decision
-// counts the host as lost.
+// A host joins the running job in three steps. Its agent connects, describes the host, and gets
+// ready like those of the start (welcome). The head decides that the host joins (enter). Then
+// the agent becomes a node of the arbiter, and processes may run there (admit). If the head is
+// lost in between, the agent ends, and a successor that knows the decision counts the host as
+// lost.
 
 // welcome prepares the agent of a host that is to join.
 func (w *hosts) welcome(a *agents, c net.Conn, name string) {
@@ -58,7 +58,7 @@ func (w *hosts) welcome(a *agents, c net.Conn, name string) {
 // errOver means that the head of this process has ended.
 var errOver = errors.New("the head of the job is on another host by now, and cannot be asked where hosts join it")
 
-// askJoin is the question at which addresses hosts join the job; they follow in the answer.
+// askJoin asks for the addresses at which hosts join the job. The answer contains them.
 const askJoin = "join"
 
 // redirect sends a host that is to join to the present head, if this process is a relay by now.
@@ -112,8 +112,8 @@ func (w *hosts) receive(l *agentd.Lead) error {
 	return nil
 }
 
-// ask has the goroutine of the head run f, and returns its error, or errOver if the head has
-// ended.
+// ask runs f in the goroutine of the head. It returns the error of f, or errOver if the head
+// has ended.
 func (w *hosts) ask(f func() error) error {
 	answer := make(chan error, 1)
 	select {
@@ -133,14 +133,14 @@ func (w *hosts) mayEnter(m *agentwire.Conn, host *job.Host) error {
 	return err
 }
 
-// refuse tells a host why it cannot join.
+// refuse sends a host the reason why it cannot join.
 func refuse(m *agentwire.Conn, why error) {
 	m.Send(agentwire.KindRefused, agentwire.Name{}, []byte(why.Error()))
 	m.Finish()
 	m.Close()
 }
 
-// enter has it decided that a host joins whose agent is ready.
+// enter passes a host whose agent is ready to the head, which decides that the host joins.
 func (w *hosts) enter(r *remote) error {
 	if err := w.mayEnter(r.conn, r.host); err != nil {
 		return err

@@ -22,7 +22,7 @@ type observer interface {
 	Hello(of agentwire.Name, h *job.Hello)
 	// Message passes on a message of a process that has joined.
 	Message(of agentwire.Name, m *job.Message)
-	// Unreachable reports that its control connection no longer works in one
+	// Unreachable reports that the control connection of the process no longer works in one
 	// direction.
 	Unreachable(of agentwire.Name, s supervise.Silence)
 	// Output passes on output of the process; an empty b marks the end of the stream. It

@@ -18,14 +18,14 @@ import (
 )
 
 // relay is the intrarun that was started, once its head has handed over. It stays a node of the
-// arbiter, which reports the present head to it, and which declares it lost like any other node.
-// It writes the output of the job for that head, passes on signals and questions, and ends with
-// the exit code of the job. Each head after the first one waits for it like for an agent, until
-// it is lost: only the relay knows what it has written.
+// arbiter, which reports the present head to it, and which declares it lost like any other
+// node. It writes the output of the job for that head, passes on signals and questions, and
+// ends with the exit code of the job. Each head after the first one waits for the relay as for
+// an agent, until it is lost: only the relay knows what it has written.
 //
-// If it ends before the job, each head from then on writes the output itself. A relay that has the
-// time tells the head, and no line is lost or comes twice. Otherwise that holds for all pieces that
-// it has confirmed.
+// If the relay ends before the job, the present head and its successors write the output
+// themselves. If there is time, the relay notifies the head first: then no line is lost or
+// repeated. Otherwise no confirmed piece is lost or repeated.
 type relay struct {
 	console *output.Console
 	heads   *agentd.Pursuit
@@ -33,7 +33,7 @@ type relay struct {
 
 	writing sync.Mutex // held while a piece is written and confirmed
 	written [][2]output.Written
-	left    bool // it writes nothing any more
+	left    bool // it has stopped writing
 
 	mu      sync.Mutex
 	conn    *agentwire.Conn // nil while there is no head
@@ -104,14 +104,14 @@ func (r *relay) serve(c net.Conn, term uint64) (code int, err error) {
 	}
 }
 
-// attach makes a connection that to the present head, and repeats the signal that ends the job.
+// attach makes m the connection to the present head, and repeats the signal that ends the job.
 func (r *relay) attach(m *agentwire.Conn) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.conn = m; m != nil && r.signal != 0 {
 		m.SendJSON(agentwire.KindSignal, agentwire.Name{}, r.signal)
 	}
-	for i, to := range r.answers { // a question that the head before may not have answered
+	for i, to := range r.answers { // a question that the previous head may not have answered
 		close(to)
 		delete(r.answers, i)
 	}
@@ -126,7 +126,7 @@ func (r *relay) write(m *agentwire.Conn, f *agentwire.Frame) error {
 	r.writing.Lock()
 	defer r.writing.Unlock()
 	switch {
-	case r.left: // the head writes it once it knows
+	case r.left: // the head writes it once it knows that the relay has left
 		return nil
 	case p.Rank >= len(r.written):
 		return agentwire.ErrFrame
@@ -180,8 +180,8 @@ func (r *relay) answered(number uint32, text string) {
 	}
 }
 
-// leave ends the relay before the job. It waits for a piece that is being written, but not long:
-// the reader of the output may block.
+// leave ends the relay before the job. It waits for a piece that is being written, but only
+// briefly: the reader of the output may block.
 func (r *relay) leave() {
 	for end := time.Now().Add(byeTime); !r.writing.TryLock(); time.Sleep(leaveEvery) {
 		if time.Now().After(end) {
@@ -214,7 +214,7 @@ func (w *hosts) relay(ctx context.Context, c *Config) (code int) {
 	if w.page != nil { // the next head serves it
 		w.page.Close()
 	}
-	if s, err := jobsocket.Serve(r.ask); err == nil { // otherwise the job does not answer here, as before
+	if s, err := jobsocket.Serve(r.ask); err == nil { // otherwise intrarun status and the like find no job on this host
 		defer s.Close()
 	}
 	type end struct {
@@ -223,7 +223,7 @@ func (w *hosts) relay(ctx context.Context, c *Config) (code int) {
 	}
 	ended := make(chan end, 1)
 	go func() {
-		w.dismiss(w.conclude()) // this may wait for the reader of the output, while signals count
+		w.dismiss(w.conclude()) // this may wait for the reader of the output, so signals are handled meanwhile
 		r.written = w.written
 		w.warnf("this intrarun stays for the output, the signals and the exit code of the job")
 		code, err := r.follow()
@@ -265,8 +265,8 @@ func (w *hosts) relay(ctx context.Context, c *Config) (code int) {
 	}
 }
 
-// grace returns a channel that receives when the time for this host to leave is over, if it is
-// bounded. at is when the notice came.
+// grace returns a channel that receives when the time for this host to leave is over; nil: that
+// time is unbounded. at is when the notice arrived.
 func (w *hosts) grace(c *Config, at time.Duration, noticed bool) <-chan time.Time {
 	if !noticed || c.Grace == 0 {
 		return nil

@@ -95,8 +95,8 @@ func (s *successor) run() (code int) {
 	return code
 }
 
-// ahead passes on actions, in order. It calls see for each of them at once, while the receiver may
-// be behind. It ends with over.
+// ahead passes on actions, in order. It calls see for each of them at once, while the receiver
+// may be behind. It stops when over is closed.
 func ahead(in <-chan arbiter.Action, over <-chan struct{}, see func(arbiter.Action)) <-chan arbiter.Action {
 	out := make(chan arbiter.Action)
 	go func() {

@@ -50,8 +50,8 @@ func (h *Head) donate() {
 }
 
 // plan begins a cut when a joiner is ready for one, when processes are to leave their ranks, or
-// when a last set of files is to be written. It also begins one when the first backup is complete: from there on replicas
-// compare only a share of the tasks.
+// when a last set of files is to be written. It also begins one when the first backup is
+// complete: from there on replicas compare only a share of the tasks.
 func (h *Head) plan() {
 	if h.cut.phase != idle || h.rest {
 		return

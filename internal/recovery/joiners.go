@@ -34,7 +34,8 @@ func (rs *replicas) present() func(yield func(*replica) bool) {
 	}
 }
 
-// find returns the process of that incarnation, nil if it is in no slot and relieves none.
+// find returns the process of that incarnation: the one in the slot, or the joiner that
+// relieves it. It returns nil if there is none.
 func (rs *replicas) find(p job.Process, incarnation uint32) *replica {
 	if s := rs.of[p]; s != nil && s.status != empty && s.incarnation == incarnation {
 		return s

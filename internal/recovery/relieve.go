@@ -141,8 +141,8 @@ func (h *Head) handOver(j Joined) {
 	s.relieves = false
 }
 
-// hurryBackup plans the next backup for the next safe point if the copies of the last one have
-// gone with a process.
+// hurryBackup plans the next backup for the next safe point if copies of the last one were lost
+// with a process.
 func (h *Head) hurryBackup() {
 	if b := h.backups.complete; b != nil && b.missing() >= 0 && h.backupAt > 0 {
 		h.backupAt = min(h.backupAt, h.config.compared(h.cut.number+1))

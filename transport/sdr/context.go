@@ -55,7 +55,7 @@ type outStream struct {
 	gaps  int        // nil entries of kept
 	acked []numbers  // per replica of the destination
 	short uint64     // replicas whose process.short lists this stream
-	later []numbers  // like acked, from replicas that have passed a cut that this process has yet to pass
+	later []numbers  // as acked, but for the time after a cut that the replica has passed and this process has not
 
 	compared comparison
 	again    map[uint64]contents // messages that an earlier run of the program has sent and this one has not; nil: none

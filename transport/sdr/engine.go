@@ -95,8 +95,8 @@ type Before interface {
 	Inside() bool
 	// Refuse returns an error if the caller is in such a function.
 	Refuse() error
-	// Touches reports whether some memory of the program may not be current in this process.
-	// Then Inside is true as well.
+	// Touches reports whether some memory of the program may not be current in this process:
+	// only another replica has its latest contents. Then Inside is true as well.
 	Touches() bool
 	// Touch makes memory current before an operation is posted on it.
 	Touch(mem ...[]byte) error
@@ -476,7 +476,7 @@ func (e *Engine) Refuse() error {
 // Touches reports whether Touch has to be called before an operation is posted.
 func (e *Engine) Touches() bool { return e.cfg.Before != nil && e.cfg.Before.Touches() }
 
-// Touch makes memory current on which an operation is about to be posted.
+// Touch makes memory current before an operation is posted on it.
 func (e *Engine) Touch(mem ...[]byte) error { return e.cfg.Before.Touch(mem...) }
 
 // Failure returns the error with which every call fails once the engine cannot go on, or

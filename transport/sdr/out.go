@@ -81,7 +81,7 @@ func (b *outbox) sendNow() bool {
 // complete ends a request.
 func (b *outbox) complete(r *Request, st Status, err error) {
 	if r == nil {
-		return // r is that of a bookmark
+		return // a bookmark has no request
 	}
 	r.status, r.err, r.sends = st, err, nil
 	if r.held {

@@ -42,8 +42,8 @@ func (r Runs) Forget(at *Place) {
 	r.e.core.forget(at)
 }
 
-// End records that the program does not run again. It is called in a run that has sent all
-// that an earlier one has.
+// End records that the program does not run again. It is called in a run that has repeated all
+// sends of the earlier one.
 func (r Runs) End() {
 	r.e.mu.Lock()
 	defer r.e.flushAndUnlock()

@@ -208,7 +208,8 @@ func TestInvalidPlans(t *testing.T) {
 	require.ErrorContains(t, <-done, "open files")
 }
 
-// A host that is to join is sent on by an intrarun that was the head. An agent of the start is not.
+// An intrarun that was the head sends a host that is to join to the present head. An agent of
+// the start does not.
 func TestHostThatJoinsIsSentOn(t *testing.T) {
 	for _, join := range []*job.Host{nil, {Slots: 1}} {
 		here, there := net.Pipe()

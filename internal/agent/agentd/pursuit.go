@@ -22,7 +22,7 @@ type Pursuit struct {
 	Takeover *TakeoverInfo
 	Roster   []arbiter.Peer
 	Leased   func() time.Duration // returns the end of the lease that the present head has granted
-	Over     <-chan struct{}      // closed when the process needs no head any more
+	Over     <-chan struct{}      // closed when the process no longer needs a head
 
 	mu      sync.Mutex
 	leader  arbiter.ID
@@ -36,8 +36,8 @@ func (p *Pursuit) Start() {
 	p.leader, p.last, p.changed = arbiter.Head, arbiter.Head, make(chan struct{})
 }
 
-// Elect makes another head the one to follow. It returns false if the process has followed it from
-// the start.
+// Elect makes another head the one to follow. It returns false if the process already follows
+// that head.
 func (p *Pursuit) Elect(id arbiter.ID, term uint64) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -58,8 +58,8 @@ func (p *Pursuit) Last() arbiter.ID {
 	return p.last
 }
 
-// Succeeded returns a channel that is closed once the head of that term is not the one to follow
-// any more.
+// Succeeded returns a channel that is closed once the head of that term is no longer the one to
+// follow.
 func (p *Pursuit) Succeeded(term uint64) <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()

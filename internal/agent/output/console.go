@@ -53,8 +53,8 @@ func NewCarried(by Carrier, here func(lose func(Stream, error)) [2]io.Writer) *C
 }
 
 // Emit writes output. It blocks while the reader of the output blocks. Output that does not
-// continue a line begins on a new one. It returns false if this process must write nothing any
-// more.
+// continue a line begins on a new one. Emit returns false if this process must not write from
+// now on.
 func (c *Console) Emit(p Piece) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

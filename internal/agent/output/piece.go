@@ -39,12 +39,12 @@ type Carrier interface {
 	Carry(p Piece) Fate
 }
 
-// Fate is what has become of a piece.
+// Fate is the outcome of carrying a piece.
 type Fate int
 
 // The fates.
 const (
 	Carried   Fate = iota // the other process has written it
-	Returned              // the other process has ended, and writes nothing any more; if it was killed, it may have written the piece
-	Abandoned             // this process must write nothing any more; the next head learns whether the piece is written
+	Returned              // the other process has ended; if it was killed, it may have written the piece
+	Abandoned             // this process must not write from now on; the next head learns whether the piece was written
 )

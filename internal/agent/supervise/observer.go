@@ -20,7 +20,7 @@ type Observer interface {
 	Hello(p job.Process, h *job.Hello)
 	// Message passes on a message of a process that has joined.
 	Message(p job.Process, m *job.Message)
-	// Unreachable reports that its control connection no longer works in one
+	// Unreachable reports that the control connection of the process no longer works in one
 	// direction.
 	Unreachable(p job.Process, s Silence)
 	// Output passes on output of the process; an empty b marks the end of the stream. It

@@ -80,8 +80,8 @@ func (im *Image) Chunks() iter.Seq2[Key, []byte] {
 	}
 }
 
-// Variables yields the chunks of each variable, in the order of registration. The chunks of
-// an image that is no clone are adjacent in memory.
+// Variables yields the chunks of each variable, in the order of registration. The chunks of an
+// image that is not a clone are adjacent in memory.
 func (im *Image) Variables() iter.Seq2[int, [][]byte] {
 	return func(yield func(int, [][]byte) bool) {
 		for i := range im.vars {
@@ -169,16 +169,17 @@ func (s *Sent) Changed(im *Image) iter.Seq2[Key, []byte] {
 	}
 }
 
-// Manifest describes im, through which a loop over Changed has just gone to the end. It does not
-// hash the chunks once more.
+// Manifest describes im. It is called right after a loop over Changed has passed all chunks of im,
+// and does not hash them again.
 func (s *Sent) Manifest(im *Image) *Manifest {
 	return im.manifest(func(k Key, _ []byte) uint64 { return s.hashes[k] })
 }
 
-// Ahead passes chunks of im to send before the receiver needs the whole image: about most bytes
-// of those that were never sent, and then, if there is room left, of those that have changed
-// since. In the other order it would not come to an end with a program that changes more than
-// that each time. It reports whether each chunk was sent at least once.
+// Ahead passes chunks of im to send before the receiver needs the whole image. It sends about
+// most bytes: first chunks that were never sent, then, if there is room left, chunks that have
+// changed since they were sent. In the other order a program that changes more than most bytes
+// between two calls would keep some chunks from ever being sent. Ahead reports whether each
+// chunk was sent at least once.
 func (s *Sent) Ahead(im *Image, most int, send func(Key, []byte)) (all bool) {
 	if s.hashes == nil {
 		s.hashes = make(map[Key]uint64)

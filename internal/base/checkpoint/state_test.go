@@ -252,8 +252,8 @@ func TestOnlyChangedChunksAreSent(t *testing.T) {
 	require.ErrorIs(t, next.Put(checkpoint.Key{}, make([]byte, checkpoint.ChunkBytes+1)), checkpoint.ErrCorrupt)
 }
 
-// A copy ahead of time comes to its end, however much changes from one call to the next. What
-// has changed is sent only where there is room.
+// Copying ahead ends, however much changes from one call to the next. Changed chunks are sent
+// only if there is room.
 func TestCopyAheadEnds(t *testing.T) {
 	const chunks = 8
 	x := make([]float64, chunks*checkpoint.ChunkBytes/8)

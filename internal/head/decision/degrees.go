@@ -14,8 +14,8 @@ func (s *State) setDegrees(e Entry) {
 	maps.Copy(s.Degrees, e.Degrees)
 }
 
-// depart makes the processes dead that leave their ranks in a cut. One stays that has died or
-// been relieved meanwhile, or has become the last replica of its rank.
+// depart declares the processes dead that leave their ranks in a cut. A process stays if it has
+// died or been relieved meanwhile, or has become the last replica of its rank.
 func (s *State) depart(e Entry) (verdicts []job.Verdict) {
 	if e.Recovery.Generation != s.Recovery.Generation {
 		return nil

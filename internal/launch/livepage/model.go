@@ -79,7 +79,7 @@ type Model struct {
 
 	sent                         map[job.Endpoint]int64 // number of bytes, as of Frame
 	failures, returns, rollbacks int                    // number of each among the events
-	moves                        moves                  // what the events tell of hosts that come and go
+	moves                        moves                  // arrivals, departures and changes of degrees among the events
 }
 
 // Take updates the model from the status of the job and its current report.

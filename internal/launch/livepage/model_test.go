@@ -89,8 +89,8 @@ func TestFrames(t *testing.T) {
 	require.Equal(t, strings.Repeat("-", 3), m.History[0].States)
 }
 
-// The events tell of hosts that come and go and of the numbers of replicas, once. A process that
-// was let go is not shown as dead.
+// Arrivals, departures and changes of degrees are each reported once. A process that was let go
+// is not shown as dead.
 func TestEventsOfHosts(t *testing.T) {
 	var m Model
 	s := &runreport.Status{Degrees: []int{2}, Elapsed: 1, Processes: []runreport.ProcessStatus{

@@ -8,7 +8,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// moves counts what the events tell of hosts that come and go, and of the numbers of replicas.
+// moves counts the arrivals, departures and changes of degrees that were reported as events.
 type moves struct {
 	joins, drains, degrees int
 	left                   map[int]bool // drains that are done, by index
@@ -36,7 +36,7 @@ func (m *moves) events(r *runreport.Report) (all []Event) {
 			all = append(all, Event{d.At + d.Seconds, "leave", fmt.Sprintf("%s has left, %.3f s after the notice", what, d.Seconds)})
 		}
 	}
-	told := make(map[job.Process][]float64) // other events about a process tell of these changes
+	told := make(map[job.Process][]float64) // other events about a process already report these changes
 	for _, f := range r.Failures {
 		told[f.Process] = append(told[f.Process], f.At)
 	}

@@ -90,7 +90,7 @@ func (r *recovering) goAgain(point uint64) error {
 	return errAlone
 }
 
-// caughtUp records that a second run is where the run before had ended.
+// caughtUp records that a second run has reached the point where the first one ended.
 func (r *recovering) caughtUp(p *Program) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -24,8 +24,8 @@ type exchange interface {
 	// first reports whether the frames that result from t are sent before anything else is
 	// done.
 	first(t *Task) bool
-	// binding reports whether a claim holds from the moment at which a task begins, and not
-	// only from when the peers have received a frame.
+	// binding reports whether a claim holds as soon as a task begins. Otherwise it holds only
+	// once the peers have received a frame.
 	binding() bool
 	// adopted reports whether a task belonged to a dead replica.
 	adopted(s *Section, task int) bool

@@ -15,9 +15,10 @@ import (
 )
 
 // keeper leaves the results of sections with Keep on the replica that has computed them, and
-// exchanges what tasks, messages and the program need. It drives the machine of package kept.
-// A rank has one if it has two replicas and the job keeps results. The journal of messages
-// (package sdr) and the results of Once take the place of the machine's log.
+// exchanges what tasks, messages and the program need. Memory is current on a replica that has
+// its latest contents. keeper drives the machine of package kept. A rank has a keeper if it has
+// two replicas and the job keeps results. The journal of messages (package sdr) and the results
+// of Once replace the machine's log.
 //
 // The lock of the node guards all fields except lacks.
 type keeper struct {
@@ -26,18 +27,18 @@ type keeper struct {
 	machine    *kept.Machine
 
 	lacks    atomic.Bool        // machine.Lacks, for calls without the lock, and true after an error
-	failure  error              // why an exchange has failed: this replica may not have what the machine assumes
+	failure  error              // why an exchange has failed: memory that the machine considers current may be outdated here
 	entered  bool               // the machine is in the open section
 	sections int                // sections completed since the last safe point
 	held     []*transport.Frame // frames for which the sibling has no room
-	out      []*transport.Frame // frames that are sent next, without the lock, because a kill point may be in them
+	out      []*transport.Frame // frames that are sent next, without the lock, because the process may be killed in one of them
 	pins     pins
 	input    kept.Section      // memory of the description of the open section
 	partials map[uint64][]byte // memory of the partial results of the open section, by address
 
 	points  map[uint64]*settled // settled points with an image, by number
 	place   *settled            // the settled point that is being made
-	spare   *checkpoint.Image   // memory of an image that is not needed any more
+	spare   *checkpoint.Image   // memory of an image that is no longer needed
 	results [][]byte            // encoded results of the calls of Once since the oldest of points
 	dropped int                 // number of earlier results
 	at      uint64              // the last settled point, and when it was made
@@ -50,13 +51,13 @@ var errBehind = errors.New("this replica lacks what its sibling had")
 const (
 	// keptType is the type of all sections with Keep: the program decides what is kept.
 	keptType = 1
-	// firstInterval is the number of safe points to the second settled point, at which the
-	// time of a safe point is first known.
+	// firstInterval is the number of safe points from the first settled point to the second.
+	// Only then is the time from one safe point to the next known.
 	firstInterval = 4
 	// strayBytes bounds the memory outside of registered variables that is kept at a settled
 	// point.
 	strayBytes = 64 << 20
-	// journalBytes is the size of the journal from which on intervals become shorter.
+	// journalBytes is the size of the journal above which intervals become shorter.
 	journalBytes = 64 << 20
 )
 

@@ -12,7 +12,7 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// errKept marks a frame of the sibling that does not fit.
+// errKept marks a malformed frame of the sibling.
 var errKept = errors.New("malformed frame with memory of the sibling")
 
 // perform carries out the actions of the machine. The caller holds the lock.
@@ -143,7 +143,8 @@ func fill(im *checkpoint.Image, parts []kept.Part, payload []byte) error {
 	return nil
 }
 
-// frame makes a frame for the sibling. Memory counts as an update.
+// frame makes a frame for the sibling. The memory in it counts as an update, for kill points
+// and statistics.
 func (k *keeper) frame(f kept.Frame, payload []byte) *transport.Frame {
 	out := k.outFrame(update.Message{Kind: update.KindKept, Task: int(f.Kind), Section: f.Number, Signature: f.Signature, Deaths: f.Bytes})
 	if f.Kind == kept.Applied {
@@ -172,7 +173,7 @@ func (k *keeper) flush() {
 	}
 }
 
-// sibling returns the link to the other replica, nil if that is dead.
+// sibling returns the link to the other replica, nil if it is dead.
 func (k *keeper) sibling() transport.Link { return k.peers[1-k.setup.Self.Replica] }
 
 // arrive handles a frame of the sibling, whose payload it keeps. The caller holds the lock.

@@ -50,7 +50,7 @@ func (k *keeper) settle(point uint64) error {
 	}
 	k.machine.SafePoint(p)
 	err := k.done(k.yield)
-	if k.place != nil && err == nil { // what was current everywhere is known now
+	if k.place != nil && err == nil { // the machine knows now what is current on both replicas
 		k.pins.prune(k.machine.Current)
 	}
 	if k.place = nil; err == nil && len(k.points) == 0 && k.once.kept != nil {
@@ -66,7 +66,7 @@ func (k *keeper) forgetAll() {
 	k.spare = nil
 }
 
-// registered returns the memory of the variables of an image that is no clone.
+// registered returns the memory of the variables of an image that is not a clone.
 func registered(im *checkpoint.Image) (all []kept.Span) {
 	for _, chunks := range im.Variables() {
 		s := kept.Span{}
@@ -108,7 +108,7 @@ func (k *keeper) copyImage(point uint64) error {
 	return nil
 }
 
-// discard forgets a settled point, and what only a run from there would have needed.
+// discard forgets a settled point, and everything that only a run from there would need.
 func (k *keeper) discard(point uint64) {
 	s := k.points[point]
 	if s == nil {
@@ -134,8 +134,8 @@ func (k *keeper) discard(point uint64) {
 	k.dropped = oldest.calls
 }
 
-// goBack ends the run of the program. The next one begins at the oldest image, and this
-// process runs alone until it is where it has been.
+// goBack ends the run of the program. The next run begins at the oldest image. This process
+// runs alone until it reaches the point where it stopped.
 func (k *keeper) goBack() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()

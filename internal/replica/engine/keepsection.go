@@ -11,7 +11,7 @@ import (
 // keptResults is the exchange of a section whose results are kept.
 type keptResults struct{ *keeper }
 
-// Share completes s. Before, it makes current what the tasks of s need.
+// Share makes current what the tasks of s need, and then completes s.
 func (k *keeper) Share(s *Section) error {
 	k.mu.Lock()
 	err := k.enter(s, k.yield)
@@ -32,8 +32,8 @@ func (k *keeper) Share(s *Section) error {
 	return err
 }
 
-// enter makes current what the tasks of s need, and decides whether the results of s are
-// kept. A section that is of no concern to the machine costs almost nothing.
+// enter makes current what the tasks of s need, and decides whether the results of s are kept.
+// If nothing is or becomes kept, it costs almost nothing.
 func (k *keeper) enter(s *Section, yield func(func())) error {
 	wants := s.Keep && s.Agree == nil && s.Policy != sched.Replicate && (k.setup.Sched == "" || k.setup.Sched == "static")
 	keeps := wants && k.machine.Keeps(keptType)
@@ -111,8 +111,8 @@ func (x keptResults) next(w *worker, s *Section) (step, error) {
 	case next.Kind == kept.Back: // the goroutine of the program leaves the section
 		return step{kind: waitForPeer}, nil
 	}
-	// The sibling may die at any time. Its tasks are adopted before this, and what they have
-	// written is lost afterwards.
+	// The sibling may die at any time. If it dies before this, its tasks are adopted. If it
+	// dies afterwards, their results are lost.
 	if x.entered {
 		x.finish(s)
 	}

@@ -7,9 +7,8 @@ import (
 	"github.com/intrahpc/intra/internal/replica/kept"
 )
 
-// pins is memory of the program that may be current on one replica only. While it is here the
-// garbage collector does not reuse it. The pieces are disjoint, in the order of their
-// addresses.
+// pins is memory of the program that may be current on one replica only. It keeps the garbage
+// collector from reusing that memory. The pieces are disjoint, in the order of their addresses.
 type pins []pin
 
 type pin struct {
@@ -33,7 +32,7 @@ func (p pins) at(address uint64) int {
 	return i
 }
 
-// add adds those parts of mem that are not here.
+// add adds those parts of mem that p lacks.
 func (p *pins) add(mem []byte) {
 	all := spanOf(mem)
 	for lo := all.Lo; lo < all.Hi; {
@@ -52,7 +51,7 @@ func (p *pins) add(mem []byte) {
 	}
 }
 
-// in calls use with the memory of s, which is here, in order.
+// in calls use with the memory of s, which p has, in order.
 func (p pins) in(s kept.Span, use func(mem []byte)) {
 	for i := p.at(s.Lo); s.Lo < s.Hi; i++ {
 		x := p[i]

@@ -45,8 +45,8 @@ type Program struct {
 	began     uint64     // safe point at which the job let it begin with saved state; 0: it did not
 	second    *secondRun // the run is that of a process that runs again alone; nil: it is not
 	repeat    int        // sections after safe point second.to that this run has yet to repeat
-	caughtUp  func()     // called when it is where the earlier run had ended
-	rerun     int64      // tasks that it has run where an earlier run had been
+	caughtUp  func()     // called when the run reaches the point where the earlier one ended
+	rerun     int64      // tasks of an earlier run that it has repeated
 	oldest    uint64     // as of that cut: the job rolls back to no safe point before this one; 0: unknown
 	cut       uint64     // the last safe point at which all processes took a cut, 0: none
 
@@ -92,13 +92,13 @@ func (p *Program) Restored() bool { return p.restored }
 // first safe point.
 func (p *Program) Resuming() bool { return p.restored && p.points.Load() == p.first }
 
-// Alone reports whether sections concern this process alone: the program resumes, or is
-// where an earlier run of it has been.
+// Alone reports whether sections concern this process alone: the program resumes, or repeats
+// what an earlier run of it has done.
 func (p *Program) Alone() bool {
 	return p.restored && (p.points.Load() < p.entered() || p.repeat > 0)
 }
 
-// Repeated records that a section has ended that concerned this process alone.
+// Repeated records the end of a section that concerned this process alone.
 func (p *Program) Repeated() {
 	if p.repeat == 0 || p.points.Load() < p.second.to {
 		return

@@ -25,7 +25,7 @@ type stores struct {
 	arena  *arena.Arena
 	claims *direct.ClaimTable
 	areas  []*arena.Area // by replica; nil: unknown, or no area
-	ended  []bool        // by replica: the life of the known area is over
+	ended  []bool        // by replica: the process of the known area has ended
 
 	// These fields belong to the section that is prepared or open.
 	places    []uint64 // positions in the area of the memory that its tasks write

@@ -20,7 +20,7 @@ type worker struct {
 	peers   []int      // scratch memory of Ran
 	batch   []int      // tasks that w has claimed together; empty if results are sent
 	along   []int      // peers into whose arrays the task stores its results while it runs
-	targets []target   // scratch memory of along
+	targets []target   // scratch memory of stores.along
 	busy    bool       // the worker is in a section
 
 	exchanged time.Duration // when it last sent its frames and received those of the peers
@@ -140,11 +140,11 @@ func (w *worker) begin(s *Section, task int) {
 }
 
 // In a section of many short tasks a worker sends and receives once for a batch of tasks,
-// because a frame for each task, and a poll of the links, may take longer than the task.
-// Frames of a batch wait for at most batchInterval. They are sent earlier if
-// a longer task runs, or if the worker has to wait. Where claims are frames they are sent
-// late, so two replicas may both run a task that began within the last interval. A section
-// with few tasks has no batches then: each replica would run all of it.
+// because a frame for each task, and a poll of the links, may take longer than the task. Frames
+// of a batch wait for at most batchInterval. They are sent earlier if a longer task runs, or if
+// the worker has to wait. If claims are frames, they are sent late, so two replicas may both
+// run a task that began within the last interval. In that case a section with few tasks has no
+// batches: each replica would run all of it.
 const (
 	manyTasks     = 256
 	mostFrames    = 64 // limit of waiting frames

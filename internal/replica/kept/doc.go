@@ -35,18 +35,19 @@
 // # The driver
 //
 // Package engine drives the machine, without cuts so far. The journal of package sdr, and the
-// results of Once that engine keeps, take the place of the log: the driver calls neither Did
-// nor Received, Decided and Resulted, and performs the steps of NextReturn in one go, which the
-// journal permits at any place of the program. So the numbers of sections after the last safe
-// point of the first run are counted there.
+// results of Once that engine keeps, replace the log. The driver calls none of Did, Received,
+// Decided and Resulted. It performs the steps of NextReturn at once, which the journal permits
+// at any place of the program. So the driver, and not the machine, counts the sections after
+// the last safe point of the first run.
 //
 // # What a driver has to know
 //
 // A rank keeps nothing where its replicas may test and receive in different orders, as their
 // maps would differ. So the driver orders matching (sdr.Config.Always) even if the program
 // asserts that it is send-deterministic. Where matching is ordered, messages carry no causal
-// history, so the log holds none, and no vector clock is reset. A decision is logged when it takes effect. A replica alone sends its decisions
-// to no peer, but logs them, because it may still roll back.
+// history. So the log holds none, and no vector clock is reset. A decision is logged when it
+// takes effect. A replica alone sends its decisions to no peer, but logs them, because it may
+// still roll back.
 //
 // A settled point is not a cut. Messages may be in flight or unmatched there, and its
 // Place holds only numbers. Messages that no receive has got stay in the core of messages,

@@ -28,7 +28,7 @@ type point struct {
 type halves struct {
 	at     uint64             // the last settled point at which this replica has exchanged halves; 0: none
 	mine   Proposal           // proposal of this replica at that point
-	theirs map[uint64]arrival // half of the sibling at that point, and at the next one if the sibling is ahead
+	theirs map[uint64]arrival // what the sibling has sent for that point, and for the next one if it is ahead
 }
 
 func newHalves() halves { return halves{theirs: make(map[uint64]arrival)} }

@@ -42,7 +42,7 @@ type stage = ReturnKind
 type second struct {
 	from    uint64          // safe point of the image
 	to      map[uint64][]Op // by domain: operations that the second run has to repeat
-	left    int             // number of threads with operations that were not repeated yet
+	left    int             // number of clock domains with operations that were not repeated yet
 	samples map[sampled]uint64
 }
 

@@ -69,7 +69,7 @@ func TestStepsBack(t *testing.T) {
 }
 
 // TestDomains requires that a second run repeats the operations of one clock domain in order.
-// Operations of different threads may be in any order.
+// Operations of different domains may be in any order.
 func TestDomains(t *testing.T) {
 	a, b, other := Op{Kind: OpSend, Number: 0, Hash: 1}, Op{Kind: OpSend, Number: 1}, Op{Kind: OpReceive, Peer: 2}
 	log := func(m *Machine) {

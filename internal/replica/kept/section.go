@@ -140,8 +140,9 @@ func (m *Machine) adopt() {
 }
 
 // Leave closes the section. It follows the Done of Next before any other event: a sibling that
-// dies in between would have its tasks adopted, and Leave would count them as run. The results of a task of a kept section are current where the
-// task ran. All other results are current on all live replicas.
+// dies in between would have its tasks adopted, and Leave would count them as run. The results
+// of a task of a kept section are current where the task ran. All other results are current on
+// all live replicas.
 func (m *Machine) Leave() {
 	r := &m.round
 	for t, regions := range r.Tasks {

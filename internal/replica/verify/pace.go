@@ -28,10 +28,10 @@ const (
 	// paceShare is the inverse of the share of the time that hashes may take. That share is
 	// less than half of the documented one, because hashes have further costs.
 	paceShare = 250
-	// paceFree is the time that hashes may take beyond that share while each number of
-	// places is at least twice the one before. So a job of any length is compared from its
-	// beginning to its end, with few hashes: the first places may follow each other faster
-	// than hashes can be taken. paceFirst is the time that they may take at any places.
+	// paceFree is the time that hashes may take beyond that share if the number of places has
+	// at least doubled since the hash before. So a job of any length is compared from its
+	// beginning to its end, with few hashes. In a short job places may follow each other faster
+	// than hashes can be taken. paceFirst is the time that hashes may take at any place.
 	paceFree  = 5 * time.Millisecond
 	paceFirst = paceFree / 50
 	// highest is the largest level.

@@ -1,5 +1,5 @@
-// Package keeptest is a program of random operations whose sections keep their results. Tests
-// run it with and without replicas, and compare what it computes.
+// Package keeptest provides a program of random operations whose sections keep their results.
+// Tests run it with and without replicas, and compare the results.
 package keeptest
 
 import (
@@ -27,7 +27,7 @@ type Program struct {
 	Passes int
 	Pause  time.Duration // before each pass
 	Out    io.Writer     // gets a line for each pass
-	// Forget leaves one variable unregistered that a run from a safe point needs. Unfetched reads
+	// Forget leaves a variable unregistered that a run from a safe point needs. Unfetched reads
 	// an array without Fetch.
 	Forget, Unfetched bool
 }

@@ -168,7 +168,7 @@ func (c *counters) deliverable(past uint64) bool {
 
 func (c *counters) Deliverable(past uint64, deliverable bool) {
 	if want := c.deliverable(past); want != deliverable {
-		c.differ("a message of past %d %v is ripe: %v, want %v; known %v", past, c.at(past), deliverable, want, c.known)
+		c.differ("a message of past %d %v is deliverable: %v, want %v; known %v", past, c.at(past), deliverable, want, c.known)
 	}
 	c.compared++
 }
@@ -182,7 +182,7 @@ func (c *counters) Earlier(past, id uint64, earlier bool) {
 		own = counts[c.rank]
 	}
 	if want := needs < own; want != earlier {
-		c.differ("a message of past %d %v is from before the last operation of thread %x: %v, want %v; known %v", past, c.at(past), id, earlier, want, c.known)
+		c.differ("a message of past %d %v is from before the last operation of domain %x: %v, want %v; known %v", past, c.at(past), id, earlier, want, c.known)
 	}
 	c.compared++
 }

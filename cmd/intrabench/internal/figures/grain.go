@@ -11,8 +11,8 @@ import (
 	"github.com/intrahpc/intra/cmd/intrabench/internal/spread"
 )
 
-// PlotGrain plots the share of the cores' time that is spent on work, over the work of a core,
-// for each way to run a section.
+// PlotGrain plots efficiency, the share of the cores' time that is spent on work, over the
+// amount of work of a core, for each way to run a section.
 func PlotGrain(name string, o grain.Options, results []grain.Result) error {
 	if err := CheckPlotName(name); err != nil {
 		return err

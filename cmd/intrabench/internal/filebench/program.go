@@ -14,7 +14,7 @@ import (
 // Ranks is the number of ranks, and of plain processes, that write a file.
 const Ranks = 2
 
-// Job is what the processes of one way write, again and again.
+// Job describes the file that the processes write repeatedly, in one of the compared ways.
 type Job struct {
 	Name  string // of the file, which each one replaces
 	Bytes int64  // of the file, a multiple of Ranks*Calls

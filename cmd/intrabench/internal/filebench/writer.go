@@ -19,7 +19,7 @@ type writer interface {
 	end() error // after the last file
 }
 
-// start starts the processes of a way.
+// start starts the processes that write in one of the compared ways.
 func start(ctx context.Context, commands [][]string) (writer, error) {
 	var all plainWriter
 	for _, c := range commands {

@@ -109,7 +109,7 @@ func (c *command) stop() {
 	}
 }
 
-// rest waits while a command runs.
+// rest waits for d. It fails if the command ends first.
 func (c *command) rest(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):

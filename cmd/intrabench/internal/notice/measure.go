@@ -22,7 +22,7 @@ type Options struct {
 
 // Runner performs the runs. Lab implements it.
 type Runner interface {
-	// Moves moves a process with so many bytes of state again and again.
+	// Moves moves a process with this number of bytes of state repeatedly.
 	Moves(ctx context.Context, bytes, moves int) (Moves, error)
 	// Join runs a job of one replica for a time, lets a host join for a time, and then leave.
 	Join(ctx context.Context, alone, together time.Duration) (Passes, error)

@@ -12,7 +12,7 @@ import (
 	"github.com/intrahpc/intra/kernels"
 )
 
-// Changed is the part of the state that each pass of Mover changes: one in so many bytes.
+// Changed sets how much of its state Mover changes in each pass: one byte in Changed bytes.
 const Changed = 10
 
 // pace is the least time of a pass of Mover.
@@ -24,9 +24,9 @@ const (
 	linkRounds = 9
 )
 
-// Mover is the program whose rank 0 moves. That rank has bytes of state, and rank 1 hardly any.
-// Rank 0 first prints the bandwidth of the link to rank 1 in bytes per second, and then the
-// number of each pass. The program never ends by itself.
+// Mover is the program whose rank 0 moves. That rank has bytes of state, and rank 1 almost
+// none. Rank 0 first prints the bandwidth of the link to rank 1 in bytes per second, and then
+// the number of each pass. The program never ends by itself.
 func Mover(p *intra.Process, bytes int, out io.Writer) error {
 	state, pass := intra.Alloc[float64](1), 0
 	if p.Rank() == 0 {

@@ -210,7 +210,7 @@ func TestSignalEndsAJobThatWasHandedOver(t *testing.T) {
 	}
 }
 
-// An intrarun that ends before the job which it has handed over does not take the output with it.
+// If an intrarun ends before the job that it has handed over, no output is lost.
 func TestIntrarunEndsBeforeTheJob(t *testing.T) {
 	for _, s := range jobtest.Some([]struct {
 		name, flags string
@@ -305,8 +305,8 @@ func TestHostJoinsASuccessor(t *testing.T) {
 	c.requireEmpty()
 }
 
-// A host that is killed some time after the notice, before it becomes the head, while it does or
-// after that, takes no line with it, and none comes twice.
+// The host of the next head is killed some time after the notice: before it becomes the head,
+// while it does, or after that. No line is lost or repeated.
 func TestNextHeadIsKilledAfterNotice(t *testing.T) {
 	jobtest.NeedMatrix(t, "another test kills the next head at one moment")
 	const n = 500

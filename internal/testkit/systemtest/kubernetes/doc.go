@@ -1,3 +1,3 @@
 // Package kubernetes tests the manifest in docs/cluster.md against the types of the
-// Kubernetes API, and plays what happens when its pods are removed.
+// Kubernetes API, and simulates the removal of its pods.
 package kubernetes

@@ -75,7 +75,7 @@ func (p *pods) await(t *testing.T, name string) {
 	}, jobtest.Deadline, time.Millisecond, "%s", p.all[0].Stderr())
 }
 
-// remove plays the removal of a pod: SIGTERM, and SIGKILL of all that is left there once
+// remove simulates the removal of a pod: SIGTERM, and SIGKILL of all that is left there once
 // intrarun has ended.
 func (p *pods) remove(t *testing.T, pod int) {
 	require.NoError(t, syscall.Kill(p.all[pod].PID(), syscall.SIGTERM))

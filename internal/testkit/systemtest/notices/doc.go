@@ -1,17 +1,17 @@
-// Package notices runs random jobs on three and four hosts, which are network namespaces.
-// Hosts receive a notice (SIGTERM) and are taken away some time later (SIGKILL of all that
-// runs there), others join, and processes and hosts are killed among that. It judges the
-// outcome:
+// Package notices runs random jobs on three and four hosts, which are network namespaces. Hosts
+// receive a notice (SIGTERM) and are taken away some time later (SIGKILL of all that runs
+// there). Other hosts join. Processes and hosts are also killed without a notice. The judge
+// decides whether the outcome is right:
 //
-//   - the job ends well, with the bits of one without failures, if every host that was taken
-//     away had left before;
+//   - the job ends well, with the bits of a job without failures, if every host had left
+//     before it was taken away;
 //   - otherwise it ends well, or with the code and the reason that the documents promise: a
 //     rank is lost only if all its replicas died and no backup was left, the job is
 //     interrupted only if its processes had nowhere to go, and it ends without a head only
 //     if most of the hosts that keep the decisions are gone;
 //   - an interrupted job continues from its files to the same bits;
-//   - no process is declared dead without cause, and no safe point is passed twice for a
-//     process that leaves;
+//   - no process is declared dead without cause, and no safe point is passed again because
+//     a process leaves;
 //   - nothing is left behind, and no job hangs.
 //
 // A seed makes one job. make notices runs many:

@@ -28,7 +28,7 @@ type facts struct {
 	undecided  bool // for a moment, most of the hosts that keep the decisions may have been gone
 }
 
-// how a host was noticed.
+// how is the way in which a host received a notice.
 type how int
 
 const (
@@ -42,8 +42,8 @@ type noticed struct {
 	host int
 	how  how
 	at   time.Duration
-	// calm means that nothing had happened before which the job could still be busy with, so
-	// that need and free are exact.
+	// calm means that the job could not be busy with anything earlier, so need and free are
+	// exact.
 	calm bool
 	need int // processes there whose rank has no other replica elsewhere
 	free int // slots on other hosts
@@ -91,7 +91,7 @@ func observe(said string, names []string) observed {
 func (f *facts) notice(o observed, host int, by how, at time.Duration) {
 	n := noticed{host: host, how: by, at: at, calm: !f.damaged() && len(f.notices) == 0 && f.moves == 0}
 	for _, a := range f.arrives {
-		n.calm = n.calm && o.joined[a.host] && !f.schedule.ranged // which fills the slots of hosts that come
+		n.calm = n.calm && o.joined[a.host] && !f.schedule.ranged // a ranged job fills the slots of hosts that join
 	}
 	elsewhere := make(map[byte]bool) // by rank, which has one digit
 	used := make(map[int]int)
@@ -155,8 +155,8 @@ func (f *facts) damaged() bool {
 	return len(f.killed)+len(f.taken)+len(f.insisted) > 0 || f.headKilled
 }
 
-// weigh notes whether most of the hosts that keep the decisions may be gone now. The hosts
-// that have received a notice may just be replaced in that role.
+// weigh records whether most of the hosts that keep the decisions may be gone now. Other hosts
+// may be about to replace those that have received a notice.
 func (f *facts) weigh(o observed) {
 	left, killed := len(o.deciders), 0
 	for _, host := range o.deciders {

@@ -60,7 +60,7 @@ func TestJudge(t *testing.T) {
 		{"interrupted", func(f *facts) { f.schedule.slots, f.schedule.hosts = 1, 2; notified(f) }, 7, lastSet, "", `{"exit_code":7}`, ""},
 		{"ended by a notice", nil, 143, head + full, "", `{"exit_code":143}`, "exit code 143"},
 		{"handed over in silence", nil, 6, "", right, `{}`, "was not to leave"},
-		{"no head", notified, -1, "", "", "", "killed by a signal of somebody else"},
+		{"no head", notified, -1, "", "", "", "killed, and not by this test"},
 		{"no head, and most are there", func(f *facts) { f.behead(observe(kept+joined, f.names)) }, -1, "", "", "", "were there"},
 		{"no head, and most are gone", func(f *facts) { taken(f); f.take(observe(kept+joined, f.names), 0) }, -1, "", "", "", ""},
 		{"the head gives up", taken, 3, "", "", `{"exit_code":3,"error":"this head gives up: x"}`, "were there"},

@@ -91,8 +91,8 @@ func (f *facts) judge(e *end, want string) string {
 	return fmt.Sprintf("exit code %d: %s", e.report.ExitCode, e.report.Error)
 }
 
-// paused reports whether the machine has delayed the simulated network for so long that hosts
-// may have taken each other for lost.
+// paused reports whether the machine has delayed the simulated network long enough for hosts to
+// consider each other lost.
 func (f *facts) paused() bool { return f.pauses > bearable }
 
 // commands judges the exit codes of the intrarun that was started and of those of the hosts
@@ -105,7 +105,7 @@ func (f *facts) commands(e *end) string {
 		}
 	case e.code == -1:
 		if !f.headKilled && !f.taken[0] {
-			return "intrarun was killed by a signal of somebody else"
+			return "intrarun was killed, and not by this test"
 		}
 	case e.next != "":
 		if !f.paused() {
@@ -204,7 +204,7 @@ func (f *facts) deaths(e *end) string {
 }
 
 // endedAt reports whether the agent of a host may have ended at its notice. A successor does
-// not print what the agents of other hosts say.
+// not print the messages of the agents of other hosts.
 func (f *facts) endedAt(e *end, host int) bool {
 	return f.insisted[host] || f.mayLeave(host) && (e.next != "" || f.refusal(e, host) != "")
 }
@@ -273,8 +273,7 @@ func (f *facts) leftOf(e *end, rank int, at float64) int {
 	return max(n-len(dead), 0)
 }
 
-// joins returns an objection to a host that has left although it was not to, "" if there is
-// none.
+// joins returns an objection to a host that has left without a notice, "" if there is none.
 func (f *facts) joins(e *end) string {
 	if e.report == nil {
 		return ""

@@ -101,7 +101,7 @@ func (a *tally) String() string {
 	return fmt.Sprint(a.ends)
 }
 
-// undisturbed is a job without failures.
+// reference is a job without failures.
 type reference struct {
 	bits string
 	took time.Duration

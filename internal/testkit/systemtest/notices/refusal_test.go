@@ -46,7 +46,7 @@ func (f *facts) refusals(e *end) string {
 		switch n.how {
 		case toAgent:
 			why = f.refusal(e, n.host)
-			// A successor does not print what an agent says that ends at once.
+			// A successor does not print the messages of an agent that ends at once.
 			calm = calm && why == "" && strings.Contains(e.said(), f.names[n.host]+" is to leave (")
 		case toHead:
 			if _, after, ok := strings.Cut(e.said(), "SIGTERM: this host is to leave: "); ok {
