@@ -55,7 +55,7 @@ func (f *File) begin() error {
 	return nil
 }
 
-// what tells which file is opened, and how.
+// what describes how the file is opened, and which file it is.
 func (f *File) what() string {
 	return [...]string{created: "create ", appended: "append to ", opened: "open "}[f.kind] + f.name
 }

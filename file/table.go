@@ -86,8 +86,9 @@ func newTable(run *engine.Program) *table {
 	return t
 }
 
-// newNonce returns what tells the temporary names of this rank and job from others. A rank that
-// rolls back to a safe point before its first file gets the same, and replaces what it has left.
+// newNonce returns a text that distinguishes the temporary names of this rank and job from
+// those of others. A rank that rolls back to a safe point before its first file gets the same
+// text, and replaces the files that it has left.
 func (t *table) newNonce() string {
 	if t.run == nil || t.run.Job() == 0 { // a process by itself
 		return fmt.Sprintf("%08x", rand.Uint32())

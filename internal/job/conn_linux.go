@@ -66,11 +66,10 @@ func Pair() (*Conn, *os.File, error) {
 	return c, theirs, nil
 }
 
-// Write sends m with the files attached. When it returns nil the kernel has the whole
-// message, which then reaches the other side even if this process is killed. The error
-// wraps ErrTooLarge if the message is too long to be sent. Ended tells whether an error
-// means the end of the connection. After any other error the peer lives, but has missed the
-// message.
+// Write sends m with the files attached. When it returns nil the kernel has the whole message,
+// which then reaches the other side even if this process is killed. The error wraps ErrTooLarge
+// if the message is too long to be sent. Ended reports whether an error means the end of the
+// connection. After any other error the peer lives, but has missed the message.
 func (c *Conn) Write(m *Message, files ...*os.File) error {
 	m.Files = len(files)
 	body, err := m.Encode()

@@ -126,8 +126,8 @@ type Setup struct {
 	Recovery bool   `json:"recovery,omitempty"`
 	Next     uint64 `json:"next,omitempty"`
 
-	// Job tells this job from others: all its processes have the same number. It is not sent,
-	// since it follows from the secret.
+	// Job distinguishes this job from others: all its processes have the same number. It is not
+	// sent, since it follows from the secret.
 	Job uint32 `json:"-"`
 
 	Files   *Files   `json:"files,omitempty"`   // nil: none are written

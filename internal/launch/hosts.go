@@ -243,7 +243,7 @@ func (w *hosts) close() { _ = w.engine.Close() } // it was not closed before, so
 // connections.
 func (w *hosts) dismiss(code int) (delivered bool) {
 	retired := w.head.Summary().Retired
-	if code == ExitHandedOver { // so that the next head does not write that output once more
+	if code == ExitHandedOver { // so that the next head does not repeat that output
 		for rank, r := range w.outputs.ranks {
 			at := r.Stop()
 			w.written = append(w.written, at)

@@ -16,7 +16,7 @@ const (
 	Start                     // get a process for the slot of To, as this Incarnation; use a spare if there is one
 	Relieve                   // get a process on another host, which takes over from the live process in the slot of To
 	Connect                   // make links between the joiner To and all Peers, which answer Linked
-	Dismiss                   // end the joiner To, which is not needed any more
+	Dismiss                   // end the joiner To, which is no longer needed
 	Lose                      // end the job for the reason Loss
 	Publish                   // complete the Set of Files and call Published
 	Abandon                   // abandon the Set, which cannot become complete for the reason Why

@@ -47,7 +47,7 @@ func (h *Head) trim() {
 	}
 }
 
-// dismiss ends a joiner that is not needed any more.
+// dismiss ends a joiner that is no longer needed.
 func (h *Head) dismiss(s *replica) {
 	s.to(Finish)
 	h.acts = append(h.acts, Action{Kind: Dismiss, To: s.process, Incarnation: s.incarnation})

@@ -11,7 +11,7 @@ import (
 type Member struct {
 	self       job.Process
 	generation uint32
-	rest       bool   // no cut is planned any more
+	rest       bool   // no further cut is planned
 	next       uint64 // the planned cut, 0 if there is none
 	number     uint64 // the announced cut, 0 if there is none
 	asked      bool   // the program stops at the next safe point until the cut is known

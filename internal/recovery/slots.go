@@ -13,7 +13,7 @@ type Slots[T any] struct {
 // shelf holds the copies of one rank.
 type shelf[T any] struct {
 	held []kept[T] // in ascending order; only the last one may belong to an incomplete backup
-	free []T       // at most one copy that is not needed any more
+	free []T       // at most one copy that is no longer needed
 }
 
 type kept[T any] struct {

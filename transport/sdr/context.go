@@ -12,8 +12,8 @@ type Context struct {
 	exact  bool   // receives name the number of the message
 	member []bool // per rank of the job; nil: all
 	joined bool   // the program has joined it; before that it exists because of frames
-	left   bool   // the program does not use it any more
-	freed  bool   // nor does another run of the program
+	left   bool   // the program no longer uses it
+	freed  bool   // another run of the program will not use it either
 	out    []*outStream
 	in     []*inStream
 	domain *domain

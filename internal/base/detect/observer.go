@@ -112,7 +112,7 @@ type Sighting struct {
 	Age time.Duration `json:"age"`
 	// Silence is the part of Age in which the observer was running.
 	Silence time.Duration `json:"silence"`
-	// Limit is the silence from which on the host is suspect.
+	// Limit is the least silence that makes the host suspect.
 	Limit time.Duration `json:"limit"`
 }
 

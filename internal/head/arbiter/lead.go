@@ -24,7 +24,7 @@ type lead struct {
 	next      []ID                 // the members after that change
 	reported  uint64               // the last reported number of changes
 	leased    map[ID]time.Duration // by node: when its lease has certainly expired, by this node's clock
-	proposed  map[ID]bool          // nodes whose loss has been proposed, which get no lease any more
+	proposed  map[ID]bool          // nodes whose loss has been proposed, which get no further lease
 	suspected map[ID]bool
 }
 

@@ -105,7 +105,7 @@ func (r *replica) behind(id ID) bool {
 // decisions of its predecessors.
 func (r *replica) settled() bool { return r.leads() && r.term == r.status().GetTerm() }
 
-// stepDown makes this leader a follower in the next term, as news of that term would.
+// stepDown makes this leader a follower in the next term, as a message of that term would.
 func (r *replica) stepDown() {
 	for _, id := range r.state.Members {
 		if id != r.self {

@@ -10,9 +10,9 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// alongFrom is the size of the updates of a section from which on its elementwise tasks
-// store their results while they run. It is a fraction of the cache that the cores of a
-// machine share: no cache holds the results until they are used.
+// alongFrom is the least size of the updates of a section whose elementwise tasks store their
+// results while they run. It is a fraction of the cache that the cores of a machine share: no
+// cache holds the results until they are used.
 const alongFrom = 4 << 20
 
 // alongBytes is the size of the pieces in which a task with independent elements computes

@@ -17,7 +17,7 @@ type bandwidth struct {
 	last    time.Duration
 }
 
-// measurable is the size from which on the time of an update depends mostly on its bytes.
+// measurable is the least size of an update whose time depends mostly on its bytes.
 const measurable = 32 << 10
 
 // limit sets a bandwidth, in bytes per second, that the links do not exceed.

@@ -159,10 +159,10 @@ type costs struct {
 }
 
 const (
-	// costly is the size from which on the bytes of updates explain the cost of sharing. For
-	// smaller updates the cause may be the machine or a late peer, so the cost is taken from
-	// at least leastKnown sections. Before that it is assumed to be leastCost, which is a
-	// lower bound on any machine.
+	// costly is the least size of updates whose bytes explain the cost of sharing. For smaller
+	// updates the cause may be the machine or a late peer, so the cost is taken from at least
+	// leastKnown sections. Before that it is assumed to be leastCost, which is a lower bound on
+	// any machine.
 	costly     = 256 << 10
 	leastKnown = 3
 	leastCost  = 3 * time.Microsecond

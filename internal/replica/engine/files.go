@@ -44,7 +44,8 @@ func (p *Program) Cut() uint64 { return p.cut }
 // may restart, 0 if unknown. Between two cuts it is the same in all processes.
 func (p *Program) Oldest() uint64 { return p.oldest }
 
-// Job returns a number that tells the job from others, 0 if the process was started by itself.
+// Job returns a number that distinguishes the job from others, 0 if the process was started by
+// itself.
 func (p *Program) Job() uint32 {
 	if p.engine == nil {
 		return 0

@@ -43,7 +43,7 @@ type Program struct {
 	joined    bool       // the run began in a joiner
 	trial     bool       // the run is a trial of checked mode
 	began     uint64     // safe point at which the job let it begin with saved state; 0: it did not
-	second    *secondRun // the run is that of a process that runs again alone; nil: it is not
+	second    *secondRun // this run repeats an earlier one, alone; nil: it does not
 	repeat    int        // sections after safe point second.to that this run has yet to repeat
 	caughtUp  func()     // called when the run reaches the point where the earlier one ended
 	rerun     int64      // tasks of an earlier run that it has repeated

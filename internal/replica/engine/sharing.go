@@ -30,7 +30,7 @@ type sharing struct {
 	once      onceCalls
 	current   *Section       // the section, from its opening to its end
 	open      *Section       // the section, while it is shared
-	retired   bool           // the job rolls back: nothing is received into the program's memory any more
+	retired   bool           // the job rolls back: nothing may be received into the program's memory
 	checker   update.Checker // finds tasks that use the same scratch space
 	workers   []worker       // the first worker is the goroutine of the program
 	rerun     inside         // used for tasks that the verifier runs again

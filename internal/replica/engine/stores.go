@@ -31,7 +31,7 @@ type stores struct {
 	places    []uint64 // positions in the area of the memory that its tasks write
 	hints     [8]int   // positions of earlier regions with the same index, modulo 8
 	runsAlong bool     // elementwise tasks store their results while they run
-	large     int      // size of the updates of a section, in bytes, from which on they do so
+	large     int      // least size of the updates of a section in which they do so, in bytes
 	part      int      // bytes of results that a task computes before it stores them
 
 	any bool   // some result was stored

@@ -52,9 +52,8 @@ func (u *updates) next(w *worker, s *Section) (step, error) {
 
 func (u *updates) along(*worker, *Section, *Task) func() { return nil }
 
-// large is the size from which on an update is sent before anything else is done; the
-// claim of the next task is then sent separately. A smaller update is sent together with
-// that claim.
+// large is the least size of an update that is sent before anything else is done; the claim of
+// the next task is then sent separately. A smaller update is sent together with that claim.
 const large = 4 << 10
 
 func (u *updates) first(t *Task) bool { return t.bytes >= large }

@@ -70,7 +70,7 @@ func (m *Machine) NextReturn() (Return, error) {
 		clear(m.known)
 		clear(m.inbox)
 		m.open, m.round, m.point = nil, round{}, point{}
-		m.images = nil // a replica that runs alone lacks nothing any more
+		m.images = nil // a replica that runs alone lacks nothing
 		m.act(Action{Kind: Discard, Point: im.point})
 		m.behind = false
 		m.back = CopySends
@@ -96,7 +96,7 @@ func (m *Machine) again(domain uint64, o Op) (bool, error) {
 	s := m.second
 	ops := s.to[domain]
 	if o.Kind == OpFree {
-		m.act(Action{Kind: Close, Context: o.Context}) // its sibling is dead, so it needs no image any more
+		m.act(Action{Kind: Close, Context: o.Context}) // its sibling is dead, so it needs no further image
 	}
 	if len(ops) == 0 {
 		return false, nil

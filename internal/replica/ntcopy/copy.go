@@ -6,10 +6,10 @@ import (
 	"github.com/intrahpc/intra/kernels"
 )
 
-// From is the least number of bytes from which on a copy past the caches pays off, if
-// another core may have the target in its caches. Many processors take that core's copy
-// away line by line, which takes much longer than the bytes do. The fixed cost of a copy
-// past the caches is that of a few lines.
+// From is the least number of bytes for which a copy past the caches pays off, if another core
+// may have the target in its caches. Many processors take that core's copy away line by line,
+// which takes much longer than copying the bytes. The fixed cost of a copy past the caches is
+// that of a few lines.
 const From = 1 << 10
 
 // Copy copies min(len(to), len(from)) bytes, which must not overlap. A process that sees a

@@ -10,7 +10,7 @@ const Enough = 3000
 // comparisons. The zero value has no comparisons.
 type Horizon struct {
 	compared uint64 // number of tasks whose results were compared among all replicas of the rank
-	marks    []mark // ascending; earlier marks cannot become the bound any more
+	marks    []mark // ascending; earlier marks can no longer become the bound
 	sure     uint64
 }
 

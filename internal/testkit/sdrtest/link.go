@@ -35,7 +35,7 @@ type Link struct {
 	begun    bool // Begin was called for underway[0]
 	place    []byte
 	torn     bool // the last of underway is incomplete
-	severed  bool // the link moves nothing any more
+	severed  bool // the link has stopped moving frames
 	died     bool // the receiver is dead, and the sender's end has been notified
 }
 

@@ -19,7 +19,7 @@ type cutState struct {
 	orders      []order
 	words       []word
 	safe        int       // number of safe points entered
-	asked       uint64    // cut for whose place the process has to wait
+	asked       uint64    // requested cut, until the process knows at which safe point it is
 	cut         uint64    // number of the planned cut, or 0
 	at          int       // safe point of that cut
 	passed      bool      // the cut is complete

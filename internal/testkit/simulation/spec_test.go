@@ -41,7 +41,7 @@ type spec struct {
 	swift   bool          // the first replicas of all ranks are ahead of the others
 	echo    int           // in one of that many steps frames of a dead process to a joiner arrive; in the end all of them do
 	shy     int           // in one of that many possible steps links to joiners are made
-	kept    bool          // other nodes keep the decisions, even if none of them could become the head any more
+	kept    bool          // other nodes keep the decisions, even if none of them can become the head
 	think   int           // in one of that many steps a decision is kept; 0: at once
 	slow    int           // factor by which the head's clock is faster, which makes programs slow in comparison
 	cost    time.Duration // time that processes report for a backup

@@ -13,7 +13,7 @@ import (
 	"github.com/intrahpc/intra/cmd/intrabench/internal/trial"
 )
 
-// writer writes the same file each time that it is asked.
+// writer writes the same file in each call of write.
 type writer interface {
 	write() (Times, error)
 	end() error // after the last file

@@ -148,7 +148,7 @@ func (r *Result) metg(round int) float64 {
 	return half(work, efficiency)
 }
 
-// half returns the size from which on the efficiency is at least one half. Sizes ascend.
+// half returns the least size at which the efficiency is at least one half. Sizes ascend.
 // Between two sizes the efficiency is assumed to be linear in the logarithm of the size.
 func half(sizes, efficiency []float64) float64 {
 	i := len(sizes)

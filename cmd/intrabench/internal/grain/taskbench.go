@@ -117,8 +117,8 @@ func MeasureGraphs(ctx context.Context, run GraphRunner, o GraphOptions) ([]Grap
 	return graphs, nil
 }
 
-// METG returns the least time of a core for each task, in seconds, from which on its speed is
-// at least half of the peak. It is summarised over the rounds, as Result.METG.
+// METG returns the least time of a core for each task, in seconds, at which its speed is at
+// least half of the peak. It is summarised over the rounds, as Result.METG.
 func (g *Graph) METG() spread.Spread {
 	var all []float64
 	for round := range g.Granularity {
