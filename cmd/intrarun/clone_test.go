@@ -24,7 +24,7 @@ func tool(t *testing.T, script string) string {
 	return name
 }
 
-// TestClone has a tool start one replica. If the tool ends early, the program under it counts
+// TestClone lets a tool start one replica. If the tool ends early, the program under it counts
 // as dead, too.
 func TestClone(t *testing.T) {
 	const after = `"$@" & while [ ! -s "$0.there" ]; do sleep 0.05; done; ` // waits until the program has joined

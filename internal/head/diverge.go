@@ -137,9 +137,9 @@ func (j *judge) divergence() *runreport.Diverge {
 	return d
 }
 
-// compare ends the job if m, which has finished, has diverged. It compares the sections of
-// m with those of the other finished replicas of its rank, and its count of safe points
-// with those of finished processes of other ranks if one of the two was restored.
+// compare ends the job if m, which has finished, has diverged. It compares the sections of m
+// with those of the other finished replicas of its rank. It also compares the count of safe
+// points of m with those of finished processes of other ranks, if one of the two was restored.
 func (j *judge) compare(m *member) {
 	for other := range j.members.replicas(m.process.Rank) {
 		if other == m || !other.final || !other.done { // a replica that has finished and died later counts, too

@@ -159,8 +159,8 @@ type Signalled struct {
 	Final  bool // it ends the job in any case
 }
 
-// End reports that the job is to write a last set of files and end, within that time if it is
-// not 0, since a host has to leave and its processes have nowhere to go.
+// End reports that a host has to leave and its processes have nowhere to go. The job is to
+// write a last set of files and end, within the time Within; 0: without a limit.
 type End struct {
 	Reason string
 	Within time.Duration

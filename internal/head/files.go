@@ -78,7 +78,7 @@ func (pl *plan) keepSet(a recovery.Action) {
 	pl.propose(decision.Entry{Kind: decision.SetWhole, Set: &decision.Set{Number: a.Set, Cut: a.Cut, Files: a.Files}})
 }
 
-// publish has the driver make a set complete in the background. The job does not end before
+// publish orders the driver to complete a set in the background. The job does not end before
 // the driver has answered.
 func (pl *plan) publish(s *decision.Set) {
 	pl.publishing++

@@ -165,8 +165,9 @@ func (w *world) checkFree(a Free) {
 	}
 }
 
-// checkResigned checks that a head hands over when its host is empty and no cut or rollback is
-// under way, or the time is over, and only if another host that stays keeps the decisions.
+// checkResigned checks that a head hands over only if another host that stays keeps the
+// decisions. Its own host must be empty, and no cut or rollback under way, unless the time is
+// over.
 func (w *world) checkResigned() {
 	c := w.head.config
 	if !slices.ContainsFunc(w.state.Members, func(id detect.ID) bool {

@@ -13,8 +13,8 @@ import (
 )
 
 // leave makes a host leave the job, since its agent has received SIGTERM. If the host cannot
-// leave, the job ends with a last set of files. If it cannot write one, the agent ends at once,
-// with its processes. If that agent is the head, the whole job ends.
+// leave, the job ends with a last set of files. If the job cannot write one, only the agent
+// ends, at once, with its processes. But if that agent is the head, the whole job ends.
 func (d *driver) leave(node detect.ID) {
 	d.signalled[node] = true
 	if err := d.head.MayLeave(node, job.Process{}); err != nil {

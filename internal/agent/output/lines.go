@@ -14,7 +14,7 @@ type lines struct {
 	first      int
 	off        int // bytes of line number first that are settled: a very long line is settled in parts
 	marks      []mark
-	done       bool   // its process has finished: no more output comes
+	done       bool   // its process has finished: no more output arrives
 	last       bool   // its process has ended: the pipe holds the rest
 	dead       bool   // the replica is dead: another one speaks for the rank
 	frozen     bool   // the replica is crashing: its writes are no longer output, and only a bounded part is kept

@@ -258,7 +258,7 @@ func (e *Engine) send(a Send) {
 	}
 }
 
-// ask has the loop run f, and waits until f has returned.
+// ask runs f in the loop, and waits until f has returned.
 func (e *Engine) ask(f func()) error {
 	done := make(chan struct{})
 	select {

@@ -11,7 +11,7 @@ import (
 
 // A guest is a node that has joined the running job. It has leases and is watched like every
 // other node, but it exchanges beats with the members only, and it never becomes a member: the
-// decisions stay among the nodes of the start, so no majority changes when hosts come.
+// decisions stay among the nodes of the start, so no majority changes when hosts join.
 //
 // The head admits a guest once the decision is kept that its host has joined. The members learn
 // it from the log, and a node that becomes a member learns it there, too. The guest knows the

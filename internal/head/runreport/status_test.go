@@ -21,7 +21,7 @@ func TestStatusShowsProgress(t *testing.T) {
 `, s.String())
 }
 
-// The status names the hosts that come and go, and the ranks that have fewer replicas than they
+// The status names the hosts that join and leave, and the ranks that have fewer replicas than they
 // can have.
 func TestStatusShowsHostsAndReplicas(t *testing.T) {
 	s := Status{Degrees: []int{2, 2, 3}, Replicas: []int{1, 2, 3}, Targets: []int{1, 2, 1}, Alive: 6, Leaving: []string{"h2"}, Joined: []string{"h3", "h4"}}

@@ -42,7 +42,7 @@ type Program struct {
 	usesFiles bool       // it has opened one
 	joined    bool       // the run began in a joiner
 	trial     bool       // the run is a trial of checked mode
-	began     uint64     // safe point at which the job let it begin with saved state; 0: it did not
+	began     uint64     // safe point whose saved state the run began with; 0: it began without
 	second    *secondRun // this run repeats an earlier one, alone; nil: it does not
 	repeat    int        // sections after safe point second.to that this run has yet to repeat
 	caughtUp  func()     // called when the run reaches the point where the earlier one ended

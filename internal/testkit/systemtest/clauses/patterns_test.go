@@ -113,7 +113,7 @@ var patterns = []func(r *ranks, x []float64) error{
 		mix(x, from)
 		return nil
 	},
-	// The first that has come, by Iprobe.
+	// The first message that has arrived, by Iprobe.
 	func(r *ranks, x []float64) error {
 		return r.all(x, func(from [][]float64) error {
 			for left := r.w.Size() - 1; left > 0; {

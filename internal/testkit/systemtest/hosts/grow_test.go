@@ -66,7 +66,7 @@ func TestReplicaIsAddedWhenAHostJoins(t *testing.T) {
 }
 
 // The replica that was added goes on alone when the host of the first one is lost, and another
-// one is added when a host comes.
+// one is added when a host joins.
 func TestAddedReplicaGoesOnAlone(t *testing.T) {
 	jobtest.NeedMatrix(t, "each of these steps is tested alone")
 	program := []string{binaries.Program(t, "examples/hpccg"), "-nx", "40", "-ny", "40", "-nz", "40", "-iters", "2500", "-json"}

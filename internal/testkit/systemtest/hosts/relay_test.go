@@ -95,7 +95,7 @@ func (h *headless) next(c *cluster, n int) (host int) {
 }
 
 // requirePrinted requires that each rank has printed its n lines in order. Up to twice lines of
-// each rank may come again later.
+// each rank may be repeated later.
 func requirePrinted(t *testing.T, n, twice int, text string) {
 	t.Helper()
 	next, again := make(map[int]int), make(map[int]int)
@@ -216,7 +216,7 @@ func TestIntrarunEndsBeforeTheJob(t *testing.T) {
 		name, flags string
 		end         func(c *cluster, h *headless, head int)
 		code        int
-		twice       int // that many lines may come twice
+		twice       int // that many lines may be repeated
 	}{
 		{"the time of -grace is over", "-grace 1s", func(*cluster, *headless, int) {}, 6, 0},
 		{"it is killed", "", func(c *cluster, h *headless, _ int) { require.NoError(h.t, syscall.Kill(h.PID(), syscall.SIGKILL)) }, -1, 1},

@@ -122,7 +122,7 @@ func (f *facts) commands(e *end) string {
 		switch {
 		case f.taken[host]:
 			may = append(may, -1)
-		case !joined: // it came too late: there is no head any more, or no file with the secret
+		case !joined: // it was too late: the head, or the file with the secret, was gone
 			may = append(may, 2)
 		case e.report != nil && !f.insisted[host]:
 			may = []int{e.report.ExitCode}

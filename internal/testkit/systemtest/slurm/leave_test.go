@@ -115,9 +115,9 @@ func TestPreemptedHost(t *testing.T) {
 	require.Empty(t, r.Summary(t).Failures, r.Stderr)
 }
 
-// A batch script passes the signal that comes before the time limit on to intrarun. The
-// processes have nowhere to go, so a last set of files is written, and the script has the job
-// run again from it.
+// A batch script passes the signal that arrives before the time limit on to intrarun. The
+// processes have nowhere to go, so a last set of files is written, and the script queues the
+// job again, which continues from that set.
 func TestSignalledBatchScript(t *testing.T) {
 	c := newCluster(t)
 	dir := folder(t)
