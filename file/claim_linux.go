@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// claims is where the locks begin by which ranks that append to a file find each other. Rank R
-// locks the byte at claims+R, which no file is long enough to have.
+// claims is the offset of the locks by which ranks that append to a file find each other. Rank
+// R locks the byte at claims+R, which no file is long enough to have.
 const claims = farthest
 
 // claim locks the byte of a rank in a file that it appends to. It returns an error if another

@@ -208,8 +208,8 @@ func (a *attending) Send(f *transport.Frame) {
 	a.Link.Send(f)
 }
 
-// Attention that ends or begins while a link is made and its queued frames are sent does
-// not last, and is not lost: a link that expects polls, and is not polled, stands still.
+// If attention begins or ends while a link is made and its queued frames are sent, the made
+// link gets that change, too. A link that expects polls, and is not polled, stands still.
 func TestAttentionWhileItIsMade(t *testing.T) {
 	for before, change := range map[bool]bool{true: false, false: true} {
 		l := lazy.New(func() {})
