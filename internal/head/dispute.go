@@ -19,7 +19,7 @@ import (
 // that is handled more severely (decideDispute).
 type dispute struct {
 	job.Dispute               // the dispute that was decided last
-	by          *member       // the process that has reported waiting or, if that is nil, Dispute
+	by          *member       // the process that has reported waiting, or Dispute if waiting is nil
 	times       int           // disputes decided since the rank reached furthest
 	furthest    uint64        // the highest safe point at which the rank had a dispute
 	stands      bool          // the head has decided that the job does not roll back for the dispute

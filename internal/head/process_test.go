@@ -24,7 +24,7 @@ type proc struct {
 	mail    []*job.Message // unread messages
 	handled map[uint64]time.Duration
 
-	dead    bool // the process has stopped
+	dead    bool // the process no longer acts
 	exited  bool // the agent knows of its exit
 	status  Exit
 	stopped time.Duration // how long the process has been stopped, 0 if it is not

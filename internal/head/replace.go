@@ -59,10 +59,11 @@ func (ms *members) open(m *member) bool {
 }
 
 // settleOn chooses the host of a joiner. The first choice is the host of the earlier process,
-// unless that host is lost or leaves, a broken link killed that process, or another process has
-// taken its slot. The second choice is another host with room, as far as possible from the
-// other replicas of the rank. If no other host has room, settleOn falls back to the host of the
-// earlier process, if it stays. An additional replica (open) gets any host with room.
+// unless that host is lost or leaves, a broken link killed that process, or another process now
+// uses its slot on that host. The second choice is another host with room, as far as possible
+// from the other replicas of the rank. If no other host has room, settleOn falls back to the
+// host of the earlier process, if it stays. An additional replica (open) gets any host with
+// room.
 func (ms *members) settleOn(p job.Process, old *member) (detect.ID, error) {
 	if ms.open(old) {
 		if best := ms.elsewhere(p, 0); best != nil && ms.config.Replace {

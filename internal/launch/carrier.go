@@ -35,8 +35,8 @@ func newCarrier(conn *agentwire.Conn) *carrier {
 	return c
 }
 
-// Carry makes the intrarun that was started write a piece. It waits on if the connection ends:
-// only the arbiter decides that the intrarun is lost, so that all heads agree.
+// Carry makes the intrarun that was started write a piece. If the connection ends, Carry keeps
+// waiting: only the arbiter decides that the intrarun is lost, so that all heads agree.
 func (c *carrier) Carry(p output.Piece) output.Fate {
 	c.mu.Lock()
 	defer c.mu.Unlock()
