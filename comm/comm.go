@@ -197,20 +197,24 @@ func (c *Comm) usable() error {
 	if err := c.engine.Over(); err != nil {
 		return err
 	}
-	return c.engine.Refuse()
+	if b := c.engine.Before(); b != nil {
+		return b.Refuse()
+	}
+	return nil
 }
 
 // touch makes the memory of an operation current before the operation is posted, see
 // sdr.Before. It is called after usable.
 func touch[T any](c *Comm, parts ...[]T) error {
-	if !c.engine.Touches() {
+	b := c.engine.Before()
+	if b == nil || !b.Touches() {
 		return nil
 	}
 	mem := make([][]byte, len(parts))
 	for i, p := range parts {
 		mem[i] = bytesOf(p)
 	}
-	return c.engine.Touch(mem...)
+	return b.Touch(mem...)
 }
 
 // ready checks the most common calls with one peer and one tag quickly. true means that the

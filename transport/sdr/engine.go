@@ -464,20 +464,9 @@ func (e *Engine) Ready() bool {
 	return !e.broken.Load() && !e.restored.Load() && (e.cfg.Before == nil || !e.cfg.Before.Inside())
 }
 
-// Refuse is called before each operation that the program begins, unless Ready returned
-// true. It returns an error if the operation is not allowed.
-func (e *Engine) Refuse() error {
-	if e.cfg.Before == nil {
-		return nil
-	}
-	return e.cfg.Before.Refuse()
-}
-
-// Touches reports whether Touch has to be called before an operation is posted.
-func (e *Engine) Touches() bool { return e.cfg.Before != nil && e.cfg.Before.Touches() }
-
-// Touch makes memory current before an operation is posted on it.
-func (e *Engine) Touch(mem ...[]byte) error { return e.cfg.Before.Touch(mem...) }
+// Before returns what has to be asked before each operation that the program begins, unless
+// Ready returned true. nil: nothing.
+func (e *Engine) Before() Before { return e.cfg.Before }
 
 // Failure returns the error with which every call fails once the engine cannot go on, or
 // nil.

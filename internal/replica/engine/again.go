@@ -44,7 +44,9 @@ type secondRun struct {
 	// sections is the number of sections that the run before has completed after that safe
 	// point.
 	sections int
-	calls    int // of Once
+	left     int    // of these, sections that this run has yet to repeat
+	calls    int    // of Once
+	caughtUp func() // called when this run reaches the point where the run before ended
 }
 
 // errAlone ends a run of the program of a process that runs again alone.
@@ -201,8 +203,8 @@ func (r *recovering) beginAlone(p *Program) {
 		began = r.program.began
 	}
 	p.restore(s.from.image, s.from.number)
-	p.second, p.began, p.repeat = s, began, s.sections
-	p.caughtUp = func() { r.caughtUp(p) }
+	s.left, s.caughtUp = s.sections, func() { r.caughtUp(p) }
+	p.second, p.began = s, began
 	r.second.back = nil
 }
 

@@ -44,8 +44,6 @@ type Program struct {
 	trial     bool       // the run is a trial of checked mode
 	began     uint64     // safe point whose saved state the run began with; 0: it began without
 	second    *secondRun // this run repeats an earlier one, alone; nil: it does not
-	repeat    int        // sections after safe point second.to that this run has yet to repeat
-	caughtUp  func()     // called when the run reaches the point where the earlier one ended
 	rerun     int64      // tasks of an earlier run that it has repeated
 	oldest    uint64     // as of that cut: the job rolls back to no safe point before this one; 0: unknown
 	cut       uint64     // the last safe point at which all processes took a cut, 0: none
@@ -95,16 +93,17 @@ func (p *Program) Resuming() bool { return p.restored && p.points.Load() == p.fi
 // Alone reports whether sections concern this process alone: the program resumes, or repeats
 // what an earlier run of it has done.
 func (p *Program) Alone() bool {
-	return p.restored && (p.points.Load() < p.entered() || p.repeat > 0)
+	return p.restored && (p.points.Load() < p.entered() || p.second != nil && p.second.left > 0)
 }
 
 // Repeated records the end of a section that concerned this process alone.
 func (p *Program) Repeated() {
-	if p.repeat == 0 || p.points.Load() < p.second.to {
+	s := p.second
+	if s == nil || s.left == 0 || p.points.Load() < s.to {
 		return
 	}
-	if p.repeat--; p.repeat == 0 {
-		p.caughtUp()
+	if s.left--; s.left == 0 {
+		s.caughtUp()
 	}
 }
 
@@ -161,8 +160,8 @@ func (p *Program) SafePoint(check func(point uint64) error) error {
 	if first && p.stateErr == nil {
 		p.stateErr = p.ready()
 	}
-	if p.stateErr == nil && p.second != nil && p.repeat == 0 && point == p.second.to {
-		p.caughtUp()
+	if p.stateErr == nil && p.second != nil && p.second.left == 0 && point == p.second.to {
+		p.second.caughtUp()
 	}
 	switch {
 	case p.stateErr != nil:
