@@ -282,10 +282,14 @@ func (s *successor) follow(d *driver) *hosts {
 
 // announce reports the host of the new head.
 func (s *successor) announce(d *driver) {
-	from, why := s.lead.Host(s.lead.Before), ""
+	before, why := s.lead.Before, ""
+	if _, lost := s.state.Lost[arbiter.Head]; !lost && !slices.Contains(s.state.Resigned, arbiter.Head) {
+		before = arbiter.Head // a head that was elected after it had no time to begin
+	}
+	from := s.lead.Host(before)
 	if id := s.lead.After; id != 0 {
 		from, why = s.lead.Host(id), ", which has handed over"
-	} else if loss, lost := s.state.Lost[s.lead.Before]; lost {
+	} else if loss, lost := s.state.Lost[before]; lost {
 		why = fmt.Sprintf(": it has not been heard from (%s)", d.head.Sightings(loss.Testimonies))
 	}
 	d.warnf("%s is the new head, in place of the one on %s%s", s.lead.Host(s.lead.Self), from, why)

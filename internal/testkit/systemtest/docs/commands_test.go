@@ -57,7 +57,7 @@ func newReader(t *testing.T) *reader {
 	for _, tool := range []string{"intrarun", "intragen", "intravet", "intravary", "intrabench"} {
 		require.NoError(t, os.Symlink(binaries.Plain(t, "cmd/"+tool), filepath.Join(bin, tool)))
 	}
-	program := "#!/bin/sh\nexec " + binaries.Program(t, "examples/hpccg") + " -nx 8 -ny 8 -nz 8 -iters 100 \"$@\"\n"
+	program := "#!/bin/sh\nexec " + binaries.Program(t, "examples/hpccg") + " -nx 8 -ny 8 -nz 8 -iters 300 \"$@\"\n"
 	require.NoError(t, os.WriteFile(filepath.Join(bin, "PROGRAM"), []byte(program), 0o755))
 	r := &reader{t: t, dir: dir}
 	// A proxy serves the modules that this one needs, and answers "not found" to all
