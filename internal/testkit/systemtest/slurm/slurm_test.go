@@ -97,12 +97,12 @@ func TestMPINodeLost(t *testing.T) {
 	c := newCluster(t)
 	program := append([]string{binaries.Native(t, "examples/hpccg")}, strings.Fields("-nx 8 -ny 8 -nz 8 -iters 400 -json")...)
 	reference := jobtest.Run(t, jobtest.Spec{
-		Intrarun: binaries.Intrarun(t), Flags: strings.Fields("-n 2 -r 1"), Program: program,
+		Intrarun: binaries.Intrarun(t), Flags: strings.Fields("-n 4 -r 1"), Program: program,
 	})
 	require.Zero(t, reference.Code, reference.Stderr)
 	j := jobtest.Start(t, jobtest.Spec{
-		Prefix:   strings.Fields("srun -N 4 -n 4 --mpi=pmi2 --no-kill --kill-on-bad-exit=0"),
-		Intrarun: binaries.Intrarun(t), Flags: strings.Fields("-mpi -v -n 2 -r 2"), Program: program,
+		Prefix:   strings.Fields("srun -N 4 -n 8 --mpi=pmi2 --no-kill --kill-on-bad-exit=0"),
+		Intrarun: binaries.Intrarun(t), Flags: strings.Fields("-mpi -v -n 4 -r 2"), Program: program,
 		Env: c.env(), Dir: t.TempDir(), Deadline: 2 * time.Minute, Outlived: true,
 	})
 	c.loseOnceJoined(t, 3, j)
