@@ -47,18 +47,37 @@ func status(args []string) int {
 	case 0:
 	case 1:
 		var err error
-		if pid, err = strconv.Atoi(fs.Arg(0)); err != nil || pid < 1 {
-			return fail("status", fmt.Errorf("%q is no job: want the process ID of intrarun", fs.Arg(0)))
+		if pid, err = jobID(fs.Arg(0)); err != nil {
+			return fail("status", err)
 		}
 	default:
 		return fail("status", errors.New("want one job: usage is intrarun status [-json] [JOB]"))
 	}
 	text, err := launch.AskStatus(pid, *asJSON)
+	return answered("status", text, err)
+}
+
+// asksForHelp reports whether the arguments of a command are one that asks for its usage.
+func asksForHelp(args []string) bool {
+	return len(args) == 1 && (args[0] == "-h" || args[0] == "-help" || args[0] == "--help")
+}
+
+// jobID parses the argument by which a user names a running job.
+func jobID(arg string) (pid int, err error) {
+	if pid, err = strconv.Atoi(arg); err != nil || pid < 1 {
+		return 0, fmt.Errorf("%q is no job: want the process ID of intrarun", arg)
+	}
+	return pid, nil
+}
+
+// answered prints the answer of a job to a command, or why there is none, and returns the exit
+// code.
+func answered(command, text string, err error) int {
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "intrarun status:", err)
+		fmt.Fprintf(os.Stderr, "intrarun %s: %v\n", command, err)
 		return launch.ExitFailed
 	}
-	return show(" status", text)
+	return show(" "+command, text)
 }
 
 // show prints the result of a command. It returns an exit code for whether printing succeeded.
@@ -72,7 +91,7 @@ func show(command, text string) int {
 
 // report prints a report in words, or compares two reports.
 func report(args []string) int {
-	if len(args) == 1 && (args[0] == "-h" || args[0] == "-help" || args[0] == "--help") {
+	if asksForHelp(args) {
 		fmt.Fprint(os.Stderr, usage)
 		return launch.ExitOK
 	}

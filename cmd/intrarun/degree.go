@@ -14,16 +14,16 @@ import (
 
 // degree sets how many replicas ranks of a running job are to have.
 func degree(args []string) int {
-	if len(args) == 1 && (args[0] == "-h" || args[0] == "-help" || args[0] == "--help") {
+	if asksForHelp(args) {
 		fmt.Fprint(os.Stderr, usage)
 		return launch.ExitOK
 	}
 	if len(args) < 2 {
 		return fail("degree", errors.New("want a job, and how many replicas ranks are to have: usage is intrarun degree JOB RANK=N [RANK=N]"))
 	}
-	pid, err := strconv.Atoi(args[0])
-	if err != nil || pid < 1 {
-		return fail("degree", fmt.Errorf("%q is no job: want the process ID of intrarun", args[0]))
+	pid, err := jobID(args[0])
+	if err != nil {
+		return fail("degree", err)
 	}
 	degrees := make(map[int]int)
 	for _, arg := range args[1:] {
@@ -38,9 +38,5 @@ func degree(args []string) int {
 		degrees[rank] = n
 	}
 	text, err := launch.AskDegree(pid, degrees)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "intrarun degree:", err)
-		return launch.ExitFailed
-	}
-	return show(" degree", text)
+	return answered("degree", text, err)
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strconv"
 
 	"github.com/intrahpc/intra/internal/launch"
 )
@@ -33,17 +32,13 @@ func drain(args []string) int {
 	if len(rest) != 2 {
 		return fail("drain", errors.New("want a job, and a host or process to leave it: usage is intrarun drain [-within DURATION] JOB HOST|RANK.REPLICA"))
 	}
-	pid, err := strconv.Atoi(rest[0])
-	if err != nil || pid < 1 {
-		return fail("drain", fmt.Errorf("%q is no job: want the process ID of intrarun", rest[0]))
+	pid, err := jobID(rest[0])
+	if err != nil {
+		return fail("drain", err)
 	}
 	if *within < 0 {
 		return fail("drain", fmt.Errorf("-within %v: want a positive duration, like 30s", *within))
 	}
 	text, err := launch.AskDrain(pid, rest[1], *within)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "intrarun drain:", err)
-		return launch.ExitFailed
-	}
-	return show(" drain", text)
+	return answered("drain", text, err)
 }

@@ -88,7 +88,7 @@ func (g *grid) advance() error {
 // hash returns the hash of the values of all points and steps, on rank 0.
 func (g *grid) hash() (string, error) { return digest.Of(g.p.World(), g.trail) }
 
-// tasks returns the number of tasks of all ranks, from a step on.
+// tasks returns the number of tasks of all ranks in the steps from first to the last one.
 func (g *grid) tasks(first int) (n int) {
 	for step := first; step < g.steps; step++ {
 		n += g.graph.points(step)

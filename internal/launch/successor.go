@@ -208,7 +208,9 @@ func (s *successor) lost(i int) bool {
 	return lost
 }
 
-// open opens the files for output, and calls lose for those that it cannot open.
+// open opens the files to which this head appends the output of the job, and returns them by
+// stream. It calls lose for a file that cannot be opened, and returns standard output or standard
+// error in its place.
 func (s *successor) open(lose func(output.Stream, error)) (w [output.Crashes]io.Writer) {
 	s.files = [...]*os.File{os.Stdout, os.Stderr}
 	if name := s.lead.Info.Output; name != "" {

@@ -47,7 +47,8 @@ type NodeConfig struct {
 	Rarer    int            `json:"rarer,omitempty"`
 	Guest    bool           `json:"guest,omitempty"` // the host joins the running job; the roster is that of the start
 
-	// The head of a host that joins. Both are 0 if it is the first one.
+	// Leader and Term are the node and the term of the present head, for a host that joins a
+	// running job. Both are 0 while the first head decides.
 	Leader arbiter.ID `json:"leader,omitempty"`
 	Term   uint64     `json:"term,omitempty"`
 }

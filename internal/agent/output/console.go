@@ -89,7 +89,8 @@ func (c *Console) carry(p Piece) (rest Piece, fate Fate) {
 	}
 }
 
-// maxCarried bounds the text of a piece that is carried, in bytes.
+// maxCarried bounds the bytes of text that a carrier receives at once. Each part is sent in one
+// frame and confirmed by itself, so an intrarun that is lost leaves at most one part in doubt.
 const maxCarried = 256 << 10
 
 // write discards everything after the first failed write to a stream. The job continues, and

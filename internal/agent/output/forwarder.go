@@ -290,7 +290,8 @@ func common(a, b []byte) int {
 	return n
 }
 
-// stop ends the writing, and returns the position of the stream.
+// stop makes the forwarder write nothing more, because another head continues the stream. It
+// returns the position up to which this head has written.
 func (f *forwarder) stop(s Stream) Written {
 	f.mu.Lock()
 	defer f.mu.Unlock()

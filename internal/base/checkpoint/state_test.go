@@ -252,8 +252,9 @@ func TestOnlyChangedChunksAreSent(t *testing.T) {
 	require.ErrorIs(t, next.Put(checkpoint.Key{}, make([]byte, checkpoint.ChunkBytes+1)), checkpoint.ErrCorrupt)
 }
 
-// Copying ahead ends, however much changes from one call to the next. Changed chunks are sent
-// only if there is room.
+// Ahead has sent each chunk once after a bounded number of calls, even if the program changes more
+// between two calls than one call sends. A call sends changed chunks only with the bytes that new
+// chunks leave of its limit.
 func TestCopyAheadEnds(t *testing.T) {
 	const chunks = 8
 	x := make([]float64, chunks*checkpoint.ChunkBytes/8)

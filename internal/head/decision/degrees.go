@@ -14,8 +14,9 @@ func (s *State) setDegrees(e Entry) {
 	maps.Copy(s.Degrees, e.Degrees)
 }
 
-// depart declares the processes dead that leave their ranks in a cut. A process stays if it has
-// died or been relieved meanwhile, or has become the last replica of its rank.
+// depart marks the processes dead that recovery lets go in the cut of e, because their ranks have
+// too many replicas. It skips a process that has died or been relieved since recovery chose it,
+// and one that has become the last replica of its rank.
 func (s *State) depart(e Entry) (verdicts []job.Verdict) {
 	if e.Recovery.Generation != s.Recovery.Generation {
 		return nil

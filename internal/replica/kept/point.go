@@ -52,8 +52,9 @@ func (im *image) whole() bool { return len(im.lacks) == 0 }
 // SafePoint begins a safe point. Its number is an operation for Did.
 func (m *Machine) SafePoint(p Point) { m.point = point{Point: p, open: true} }
 
-// Due reports whether an image is to be made at the safe point with this number. Only then
-// SafePoint needs the Registered variables, the Place and the Proposal.
+// Due reports whether the safe point with this number becomes a settled point, at which the replica
+// makes an image. Only for such a point the caller has to set Registered, Place and Proposal in the
+// Point that it passes to SafePoint.
 func (m *Machine) Due(number uint64) bool {
 	if !m.begun {
 		return m.paired()

@@ -160,8 +160,8 @@ func GraphSummaries(o GraphOptions, graphs []Graph) []GraphSummary {
 	return all
 }
 
-// GraphTable prints the METG(50 %) of each pattern and way, and the time and efficiency of
-// the shortest and the longest tasks.
+// GraphTable prints a line for each pattern and each way to run it: METG(50 %) in µs, and then the
+// time of a task in µs and its share of a core's peak, for the fewest and for the most iterations.
 func GraphTable(w io.Writer, o GraphOptions, all []GraphSummary) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Task Bench, %d points in each step, %d rounds in turn; microseconds of a core for each task\n", o.Width, o.Rounds)

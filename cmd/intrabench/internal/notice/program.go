@@ -24,9 +24,10 @@ const (
 	linkRounds = 9
 )
 
-// Mover is the program whose rank 0 moves. That rank has bytes of state, and rank 1 almost
-// none. Rank 0 first prints the bandwidth of the link to rank 1 in bytes per second, and then
-// the number of each pass. The program never ends by itself.
+// Mover is the program of a job whose rank 0 is moved from host to host. Rank 0 registers a
+// state of the given number of bytes, and rank 1 one of a few bytes. Rank 0 first prints the
+// bandwidth of the link to rank 1 in bytes per second, and then the number of each pass. The
+// program never ends by itself.
 func Mover(p *intra.Process, bytes int, out io.Writer) error {
 	state, pass := intra.Alloc[float64](1), 0
 	if p.Rank() == 0 {
@@ -70,7 +71,8 @@ func Mover(p *intra.Process, bytes int, out io.Writer) error {
 	}
 }
 
-// linkRate returns the bandwidth from rank 0 to rank 1, in bytes per second.
+// linkRate measures the bandwidth of messages from rank 0 to rank 1, in bytes per second: the
+// goals for a move depend on it.
 func linkRate(p *intra.Process) (float64, error) {
 	buf, answer := make([]byte, linkBytes), []byte{0}
 	const tag = 1

@@ -334,7 +334,8 @@ func (f *facts) lost(e *end) string {
 	return ""
 }
 
-// notBack returns an objection to the reason for which a rank was not restored.
+// notBack checks why, the reason that the job gives for not restoring a rank that has lost all its
+// replicas. It returns what contradicts that reason, or "" if the reason can be true.
 func (f *facts) notBack(e *end, why string) string {
 	complete := strings.Contains(e.said(), "the first backup is complete")
 	moved := strings.Contains(e.said(), " has moved from ")
