@@ -27,7 +27,7 @@ type acks struct {
 // [SDR, Algorithm 1, line 15]. The replica that serves this process gets no
 // acknowledgement. A replica that waits for acknowledgements gets one at once; the others
 // get theirs in batches.
-func (a *acks) acknowledge(s *inStream, number uint64, payload []byte, from, bytes int, atOnce bool) {
+func (a *acks) acknowledge(s *inStream, number uint64, payload []byte, from, bytes int, atOnce, compared bool) {
 	r := &a.job.ranks[s.rank]
 	if r.degree == 1 || r.live == 0 {
 		return
@@ -43,7 +43,8 @@ func (a *acks) acknowledge(s *inStream, number uint64, payload []byte, from, byt
 	case atOnce: // the other replicas have only offered the message
 		targets = r.live &^ (1 << from)
 	}
-	if a.comparer.sum != nil {
+	if compared && a.comparer.sum != nil {
+		a.comparer.involved = true
 		a.note(s, number, payload, from)
 		if substitute >= 0 { // sendSums sends all hashes for the substitute, then flagServed
 			a.sendSums(s, substitute)
@@ -136,7 +137,7 @@ func (a *acks) wanted(p int, on bool) {
 // note records the hash of a message that arrived in a frame of replica from, and which
 // replicas are to get a report of it. These are all replicas except from, if from serves
 // this process. If from is dead by now, or has replaced a process whose death is not known
-// here, it gets the report as well. Callers check that messages are compared.
+// here, it gets the report as well. Callers check that the message is compared.
 func (a *acks) note(s *inStream, number uint64, payload []byte, from int) {
 	targets := a.job.ranks[s.rank].live
 	if targets&^s.others == 1<<from {
@@ -156,7 +157,7 @@ func (a *acks) noteAgain(s *inStream) {
 	}
 	a.regroup(s)
 	again := func(m *arrival) {
-		if m.whole && m.number >= s.before {
+		if m.whole && m.compared && m.number >= s.before {
 			a.note(s, m.number, m.data, m.from)
 		}
 	}
@@ -180,7 +181,7 @@ type received struct {
 // appendSums sets flagServed.
 func (a *acks) appendSums(ctx *Context, p int, h *transport.Header, payload []byte) []byte {
 	pr := &a.job.processes[p]
-	if a.comparer.sum == nil || pr.rank >= len(ctx.in) || ctx.in[pr.rank] == nil {
+	if !a.comparer.involved || pr.rank >= len(ctx.in) || ctx.in[pr.rank] == nil {
 		return payload
 	}
 	s := ctx.in[pr.rank]

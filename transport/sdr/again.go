@@ -33,7 +33,7 @@ func (c *Core) settle() (*Place, error) {
 	switch {
 	case c.matching.agreed == nil || c.matching.agreed.replays():
 		return nil, errNotOrdered
-	case c.comparer.sum != nil:
+	case c.comparer.compares:
 		return nil, errCompared
 	case c.cuts.now != nil:
 		return nil, errNoPlace

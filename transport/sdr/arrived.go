@@ -87,7 +87,7 @@ func (o *outgoing) hashesKnown() {
 		if pr.awaitsHashes == 0 || !pr.alive {
 			continue
 		}
-		if o.job.draining && o.comparer.sum != nil && !o.confirmed(ofArrival) {
+		if o.job.draining && o.comparer.involved && !o.confirmed(ofArrival) {
 			return
 		}
 		o.confirm(p, answer, pr.awaitsHashes, ofHashes)

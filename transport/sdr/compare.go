@@ -11,11 +11,12 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// If comparer.sum is set, the replicas of a rank compare the messages that they send. A
-// receiver acknowledges a message to the other replicas of the sender. The acknowledgement
-// carries the hash of the message, and the replica whose frame delivered it. Each of these
-// replicas compares the hash with that of its own copy. The rest of the protocol does not
-// depend on the hashes.
+// If comparer.compares is set, the replicas of a rank compare the messages that they send.
+// The sender marks these messages (flagCompared), because a receiver that has not reached
+// the program's assertion yet must report them, too. The receiver acknowledges a message to
+// the other replicas of the sender. The acknowledgement carries the hash of the message, and
+// the replica whose frame delivered it. Each of these replicas compares the hash with that
+// of its own copy. The rest of the protocol does not depend on the hashes.
 //
 // Only the receiver knows whose frame delivered a message, because replicas learn of a
 // death at different times. A replica that sends in place of a dead process cannot know
@@ -111,8 +112,10 @@ type comparer struct {
 	job         *job
 	out         *outbox
 	contexts    *contexts
-	sum         func(payload []byte) uint64 // nil: messages are not compared
-	assertedAt  string                      // place of the call of AssertSendDeterministic in the program, if that call has set sum
+	sum         func(payload []byte) uint64 // hash of a message; nil: no process of the job compares messages
+	compares    bool                        // this process compares its messages with those of its siblings
+	involved    bool                        // it does, or has received a message or a report of a process that does
+	assertedAt  string                      // place of the call of AssertSendDeterministic in the program, if that call has set compares
 	point       func() uint64               // the safe point of the program; nil: not known
 	differences []*Difference
 }
@@ -163,13 +166,13 @@ func (e *Engine) SendSumsNow(ctx context.Context) error {
 // SumsReceived is SendSums, and then waits for two things. All live processes have received
 // the reports. The receivers whose programs have returned have reported all messages that
 // this process has sent. By then the processes have found every difference in messages that
-// they have posted. The error is that of ctx, or of the engine. If messages are not
-// compared, SumsReceived returns at once.
+// they have posted. The error is that of ctx, or of the engine. If no message that this
+// process has sent or received is compared, SumsReceived returns at once.
 func (e *Engine) SumsReceived(ctx context.Context) error {
 	e.mu.Lock()
-	compares := e.core.comparer.sum != nil
+	involved := e.core.comparer.involved
 	e.mu.Unlock()
-	if !compares {
+	if !involved {
 		return nil
 	}
 	e.SendSums()
@@ -194,6 +197,7 @@ func (c *comparer) receiveSums(p int, h *transport.Header, s *outStream, payload
 	if c.sum == nil || h.Args[5] < c.out.passed { // the message was compared before the cut, or is reported again
 		return payload[:at], nil
 	}
+	c.involved = c.involved || at < len(payload)
 	own := &c.job.ranks[c.job.rank]
 	replica := c.job.processes[p].replica
 	for b := payload[at:]; len(b) > 0; b = b[reportBytes:] {
@@ -219,6 +223,12 @@ func (c *comparer) receiveSums(p int, h *transport.Header, s *outStream, payload
 	}
 	c.contexts.ended(s.ctx)
 	return payload[:at], nil
+}
+
+// begin makes this process compare the messages that it posts from now on. at is where the
+// program asserts that it is send-deterministic, "" if the job compares all messages.
+func (c *comparer) begin(at string) {
+	c.compares, c.involved, c.assertedAt = true, true, at
 }
 
 // fallsSilent records that a replica of the destination has passed a cut and reports
@@ -248,9 +258,17 @@ func (c *comparer) awaited(s *outStream) (set uint64) {
 	return set
 }
 
+// mark returns the flags of the messages of this process.
+func (c *comparer) mark() uint16 {
+	if c.compares {
+		return flagCompared
+	}
+	return 0
+}
+
 // posts records a message of this process, to compare it with the reports of receivers.
 func (c *comparer) posts(s *outStream, number uint64, tag int, data []byte) {
-	if c.sum == nil || c.job.mirror || c.job.ranks[c.job.rank].degree == 1 {
+	if !c.compares || c.job.mirror || c.job.ranks[c.job.rank].degree == 1 {
 		return
 	}
 	want, early := c.awaited(s), s.compared.early[number]
@@ -325,7 +343,7 @@ func (c *comparer) awaitFewer(s *outStream, awaited uint64) {
 
 // expectFewer ends the comparisons that have all their reports after a death.
 func (c *comparer) expectFewer() {
-	if c.sum == nil {
+	if !c.compares {
 		return
 	}
 	for _, ctx := range c.contexts.order {

@@ -41,6 +41,45 @@ func TestMessageThatOneReplicaNeverSends(t *testing.T) {
 	}
 }
 
+// Processes reach the assertion of their program one after the other. A message that
+// arrives before its receiver has, or a report that arrives before the sibling of its
+// sender has, is compared all the same.
+func TestMessagesThatArriveBeforeTheAssertion(t *testing.T) {
+	const text = "one"
+	for _, late := range []string{"receivers", "sibling", "receivers sibling"} {
+		for _, size := range []int{1 << 10, 1} { // sent at once, offered
+			t.Run(fmt.Sprintf("%s, %d bytes at once", late, size), func(t *testing.T) {
+				n := newNet(t, Limits{Eager: size}, 2, 2)
+				sibling, sender, receivers := n.p(0, 0), n.p(0, 1), []int{n.p(1, 0), n.p(1, 1)}
+				for p, c := range n.cores {
+					c.comparer.sum = xxh3.Hash
+					if p == sender || p == sibling && !strings.Contains(late, "sibling") || p > sender && !strings.Contains(late, "receivers") {
+						c.comparer.begin("first line")
+					}
+				}
+				n.post(sender, text, 1, 0)
+				for _, p := range receivers {
+					n.recv(p, 0, 0)
+				}
+				n.deliverAll()
+				for _, c := range n.cores {
+					c.comparer.begin("first line")
+				}
+				for _, p := range receivers {
+					n.report(p)
+				}
+				n.cores[sibling].Drain()
+				n.carry(sibling)
+				n.deliverAll()
+				found := n.cores[sibling].comparer.differences
+				require.Len(t, found, 1)
+				require.Equal(t, []Sent{{Replica: 0, None: true}, {Replica: 1, Hash: xxh3.HashString(text)}}, found[0].Sent)
+				nothingKept(t, n.cores[sibling], n.cores[receivers[0]], n.cores[receivers[1]])
+			})
+		}
+	}
+}
+
 // A program ends only when the other replicas of its rank have the hashes of all its
 // messages, also from receivers whose programs had already returned. So the job releases no
 // process that may still find a difference.

@@ -13,9 +13,15 @@ import (
 func comparing(t *testing.T, limits Limits, degrees ...int) *net {
 	n := newNet(t, limits, degrees...)
 	for _, c := range n.cores {
-		c.comparer.sum = xxh3.Hash
+		compareAll(c)
 	}
 	return n
+}
+
+// compareAll makes a core compare its messages from the start.
+func compareAll(c *Core) {
+	c.comparer.sum = xxh3.Hash
+	c.comparer.begin("")
 }
 
 // report makes a process report all hashes that it has yet to report, and delivers them.
@@ -237,7 +243,7 @@ func TestNewcomerComparesWhatCameInTheCut(t *testing.T) {
 		for _, p := range []int{sender, receiver, other} {
 			require.True(t, n.arrived(p))
 		}
-		n.restore(newcomer, 3, Limits{Eager: 16}, []int{2, 2}, n.position(sender)).comparer.sum = xxh3.Hash
+		compareAll(n.restore(newcomer, 3, Limits{Eager: 16}, []int{2, 2}, n.position(sender)))
 		joined := []Joiner{{0, 1, 3}}
 		n.end(joined, sender, other, newcomer)
 		n.send(sender, wrong, 1, 0)
@@ -269,7 +275,7 @@ func TestNewcomerComparesWhatTheDeadHadSentInTheCut(t *testing.T) {
 	for _, p := range []int{sender, receiver, other} {
 		require.True(t, n.arrived(p))
 	}
-	n.restore(newcomer, 3, Limits{}, []int{2, 2}, n.position(sender)).comparer.sum = xxh3.Hash
+	compareAll(n.restore(newcomer, 3, Limits{}, []int{2, 2}, n.position(sender)))
 	joined := []Joiner{{0, 1, 3}}
 	n.end(joined, sender, other, newcomer)
 	n.send(sender, "wrong", 1, 0)
@@ -357,7 +363,7 @@ func TestManyHashes(t *testing.T) {
 	for _, p := range []int{sender, receiver, other} {
 		require.True(t, n.arrived(p))
 	}
-	n.restore(newcomer, 3, Limits{}, []int{2, 2}, n.position(sender)).comparer.sum = xxh3.Hash
+	compareAll(n.restore(newcomer, 3, Limits{}, []int{2, 2}, n.position(sender)))
 	joined := []Joiner{{0, 1, 3}}
 	n.end(joined, sender, other, newcomer)
 	const many = 2*maxReports + 10
@@ -413,7 +419,8 @@ func TestLastReplicaDiesInsideAPayload(t *testing.T) {
 func TestMessagesAreComparedAtCuts(t *testing.T) {
 	n := newNet(t, Limits{}, 2, 2)
 	for _, c := range n.cores {
-		c.comparer.sum, c.comparer.point = xxh3.Hash, func() uint64 { return 7 }
+		compareAll(c)
+		c.comparer.point = func() uint64 { return 7 }
 	}
 	n.send(n.p(0, 0), "right", 1, 0)
 	n.deliverAll()

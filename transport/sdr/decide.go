@@ -16,8 +16,8 @@ func (e *Engine) SendDeterministic(at string) error {
 		return nil
 	}
 	err := e.core.SendDeterministic()
-	if err == nil && e.core.comparer.sum == nil {
-		e.core.comparer.sum, e.core.comparer.assertedAt = e.cfg.SumAsserted, at
+	if err == nil && e.cfg.SumAsserted != nil {
+		e.core.comparer.begin(at)
 	}
 	e.agrees.Store(e.core.matching.agreed != nil)
 	return err

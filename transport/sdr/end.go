@@ -37,7 +37,7 @@ func (c *Core) takeNext(p int, h *transport.Header, payload []byte) *Request {
 	s.received.low++
 	s.due++
 	if c.job.ranks[pr.rank].degree > 1 {
-		c.acks.acknowledge(s, n, payload, pr.replica, size+frameCost, false)
+		c.acks.acknowledge(s, n, payload, pr.replica, size+frameCost, false, h.Flags&flagCompared != 0)
 	}
 	if of != nil {
 		c.matching.keepPast(req, of.in(ctx.domain))

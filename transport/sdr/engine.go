@@ -58,7 +58,8 @@ type Config struct {
 	// compared. Differ is called for every difference, without a lock. Sum cannot be
 	// combined with Mirror.
 	Sum func(payload []byte) uint64
-	// SumAsserted becomes Sum in programs that call SendDeterministic.
+	// SumAsserted is the hash of messages in programs that call SendDeterministic. It is nil
+	// if Sum is set.
 	SumAsserted func(payload []byte) uint64
 	Differ      func(*Difference)
 	// Deviates, if set, is called without a lock when another run of the program has not done
@@ -145,7 +146,11 @@ func NewEngine(cfg Config) *Engine {
 		cfg.Poller = newBell()
 	}
 	e := &Engine{cfg: cfg, core: NewCore(cfg.Rank, cfg.Replica, cfg.Incarnation, cfg.Degrees, cfg.Mirror, cfg.Limits)}
-	e.core.comparer.point, e.core.matching.observer, e.core.comparer.sum, e.core.out.now, e.core.history.reference = cfg.Point, cfg.Observer, cfg.Sum, e.handOver, cfg.Reference
+	e.core.comparer.point, e.core.matching.observer, e.core.out.now, e.core.history.reference = cfg.Point, cfg.Observer, e.handOver, cfg.Reference
+	if e.core.comparer.sum = cfg.SumAsserted; cfg.Sum != nil {
+		e.core.comparer.sum = cfg.Sum
+		e.core.comparer.begin("")
+	}
 	if cfg.Ordered {
 		e.core.agree(cfg.Recorder)
 		e.agrees.Store(e.core.matching.agreed != nil)

@@ -81,6 +81,9 @@ const flagComes uint16 = 2
 // sender knows. That replica gets no more hashes from it before the next cut.
 const flagServed uint16 = 4
 
+// flagCompared marks a message, or its offer, that the replicas of its sender compare.
+const flagCompared uint16 = 8
+
 // ackAll as Args[1] of kindAck means that the context is closed at the receiver: all
 // earlier and later messages in it count as received.
 const ackAll = ^uint64(0)

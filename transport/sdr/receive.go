@@ -74,10 +74,10 @@ func (in *incoming) eager(p int, s *inStream, h *transport.Header, payload []byt
 		return nil
 	}
 	s.received.add(n)
-	in.acks.acknowledge(s, n, payload, replica, cost, false)
+	in.acks.acknowledge(s, n, payload, replica, cost, false, h.Flags&flagCompared != 0)
 	if !s.ctx.exact && n != s.due {
 		m := in.matching.newArrival(s, n, tag, len(payload))
-		m.whole, m.from, m.cut = true, replica, h.Args[5]
+		m.whole, m.from, m.cut, m.compared = true, replica, h.Args[5], h.Flags&flagCompared != 0
 		in.requests.hold(m, p)
 		in.matching.keepCopy(m, payload)
 		m.past = in.history.take(of)
@@ -90,7 +90,7 @@ func (in *incoming) eager(p int, s *inStream, h *transport.Header, payload []byt
 		in.requests.consumed(p, cost)
 	} else {
 		m := in.matching.newArrival(s, n, tag, len(payload))
-		m.whole, m.from, m.cut = true, replica, h.Args[5]
+		m.whole, m.from, m.cut, m.compared = true, replica, h.Args[5], h.Flags&flagCompared != 0
 		in.requests.hold(m, p)
 		in.matching.keepCopy(m, payload)
 		m.past = in.history.take(of)
@@ -121,7 +121,7 @@ func (in *incoming) offer(p int, s *inStream, h *transport.Header, of *past) err
 		return nil
 	}
 	m := in.matching.newArrival(s, n, tag, size)
-	m.offers, m.comes, m.cut = 1<<replica, h.Flags&flagComes != 0, h.Args[5]
+	m.offers, m.comes, m.cut, m.compared = 1<<replica, h.Flags&flagComes != 0, h.Args[5], h.Flags&flagCompared != 0
 	m.past = in.history.take(of)
 	s.live[n] = m
 	if s.ctx.exact || n == s.due {
@@ -158,7 +158,7 @@ func (in *incoming) data(p int, s *inStream, h *transport.Header, payload []byte
 func (in *incoming) whole(m *arrival, replica, eager int, payload []byte) {
 	s := m.stream
 	s.received.add(m.number)
-	in.acks.acknowledge(s, m.number, payload, replica, m.size, true)
+	in.acks.acknowledge(s, m.number, payload, replica, m.size, true, m.compared)
 	m.whole, m.from = true, replica
 	in.requests.unawait(m)
 	if eager >= 0 {

@@ -119,6 +119,7 @@ type arrival struct {
 	past     *past
 	heldBack bool     // held back from receives from any source
 	offers   uint64   // live replicas of the source that offer the message
+	compared bool     // the replicas of its source compare it
 	comes    bool     // a small message that is sent without a request when its sender has room
 	awaited  int      // 1 + process that is to send it without a request, or 0
 	granted  int      // replica from which the payload was requested, or -1

@@ -150,6 +150,7 @@ func (o *outgoing) transmit(m *Message, d int) {
 	a := o.out.frame(p, kindOffer, m.stream.ctx, m.number)
 	a.Payload = o.pastList(m, true)
 	h := &a.Header
+	h.Flags |= o.comparer.mark()
 	if o.eagerly(m) {
 		h.Flags |= flagComes
 		o.lacksRoom(m.stream, p)
@@ -169,6 +170,7 @@ func (o *outgoing) sendEager(m *Message, p int) {
 	o.job.spend(pr, len(m.data)+frameCost)
 	a := o.sendPayload(m, p, kindEager)
 	h := &a.Header
+	h.Flags |= o.comparer.mark()
 	if h.Args[2] = uint64(m.tag); m.past != nil {
 		a.CausalPast = o.pastList(m, false)
 		h.Args[3], h.Args[4] = m.past.base, m.past.word(len(a.CausalPast))

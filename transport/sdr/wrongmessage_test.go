@@ -46,6 +46,7 @@ func runWrong(t *testing.T, seed uint64, wrong, deaths int, fails bool, degrees 
 			}
 			return hash
 		}
+		c.comparer.begin("")
 	}
 	left := make([]int, len(degrees))
 	copy(left, degrees)

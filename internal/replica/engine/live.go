@@ -51,6 +51,9 @@ func (e *Engine) Live(program func(*Program) error, released <-chan struct{}) er
 			}
 		}
 		if err == nil {
+			// From here on a report on a message that only a sibling has sent is an error. The
+			// head may release this process as soon as it has finished.
+			e.messages.Load().HandedOver()
 			e.trace.flush(e.head)
 			if err = e.recovering.written(); err != nil {
 				return err

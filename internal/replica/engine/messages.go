@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/zeebo/xxh3"
@@ -55,7 +56,7 @@ func (h *sharing) messaging() sdr.Config {
 // differ.
 func (h *sharing) assertionFails(d *sdr.Difference) {
 	err := fmt.Errorf("%w: %v: the program calls AssertSendDeterministic (%s), but its messages depend on the order in which others arrive, "+
-		"on the results of tests, on time, random numbers or map order; take the call out, and run with -check", ErrDiverged, d, d.Asserted)
+		"on the results of tests, on time, random numbers or map order; take the call out, and run with -check", ErrDiverged, d, cmp.Or(d.Asserted, "not on this replica"))
 	h.endDiverged(err)
 }
 
