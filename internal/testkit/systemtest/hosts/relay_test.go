@@ -170,7 +170,7 @@ func TestPodOfTheHeadGetsNotice(t *testing.T) {
 	first := run{pods[0], t}
 	first.await("the first backup is complete")
 	require.NoError(t, syscall.Kill(first.PID(), syscall.SIGTERM))
-	first.await(" is the new head, in place of the one on pod-0")
+	first.await(" is the new head, in place of the one on ")
 	for i, pod := range pods {
 		r := pod.Wait(t)
 		require.Zero(t, r.Code, r.Stderr)
