@@ -143,7 +143,7 @@ func TestRightProgramIsNotReported(t *testing.T) {
 // compared.
 func TestDivergenceModes(t *testing.T) {
 	t.Parallel()
-	r := diverge(t, "-n 1 -r 2 -diverge warn", "replica", "400", false)
+	r := diverge(t, "-n 1 -r 2 -diverge warn", "replica", "4000", false) // long enough that neither has returned when the values are compared
 	require.Zero(t, r.code, r.stderr)
 	require.Equal(t, 1, strings.Count(r.stderr, "warning: replicas diverged: "), r.stderr)
 	require.Regexp(t, `x\[19\] is [-+.\de]+ on replica 0 and [-+.\de]+ on replica 1: a wrong clause`, r.stderr)
