@@ -205,13 +205,16 @@ func (r *remote) read() {
 				r.conn.Close() // the agent ends when its connection is closed
 			}
 			r.mu.Lock()
+			closed := r.over // by this side, so that the end explains nothing
 			r.ended = true
 			r.mu.Unlock()
 			if r.early != nil {
 				r.early(err)
 			}
 			<-r.serving
-			r.observer.Disconnected(err)
+			if !closed {
+				r.observer.Disconnected(err)
+			}
 			return
 		}
 	}

@@ -254,20 +254,19 @@ func TestOutputOfALostHostEnds(t *testing.T) {
 		}
 		r.declareLost()
 		r.declareLost()
-		var ends []string
-		for len(ends) < 4 && !(crashed && len(ends) == 3) {
-			l := <-w.events
-			ends = append(ends, strings.Split(l, ":")[0])
-		}
-		want := []string{`output 0.1#2 0 ""`, `output 0.1#2 1 ""`, "disconnected"}
+		want := []string{`output 0.1#2 0 ""`, `output 0.1#2 1 ""`}
 		if !crashed {
 			want = append(want, `output 0.1#2 2 ""`)
+		}
+		var ends []string
+		for range want {
+			ends = append(ends, <-w.events)
 		}
 		require.ElementsMatch(t, want, ends)
 		r.Feed(second, make([]byte, 10*agentwire.MaxWindow))
 		r.end(0)
 		r.leave()
-		require.Empty(t, w.events)
+		require.Empty(t, w.events) // this side has closed the connection, so no end of it is reported
 	}
 }
 
