@@ -105,7 +105,9 @@ func (s *Session) open(p Peer, f *os.File) (transport.Link, error) {
 	case p.Link == LinkMPI && s.world == nil:
 		return nil, errors.New("this process was not told to join MPI")
 	case p.Link == LinkMPI:
-		return s.world.Link(p.World, 0) // the only link of these two processes
+		end := Endpoint{p.Process, p.Incarnation}
+		// the only link of these two processes
+		return s.world.Link(p.World, 0, func(err error) { s.doubt(end, err) })
 	case p.OnUse:
 		return s.onFirstUse(p, f)
 	}

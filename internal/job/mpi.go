@@ -17,7 +17,7 @@ type World struct {
 
 // world is the membership of a process in MPI_COMM_WORLD.
 type world interface {
-	Link(peer, channel int) (transport.Link, error)
+	Link(peer, channel int, suspect func(error)) (transport.Link, error)
 	Mourn()       // a process has died
 	Close() error // to be called when all links have ended
 }

@@ -51,6 +51,8 @@ type link struct {
 
 	rx sync.Mutex
 	in receiver
+
+	suspicion suspicion
 }
 
 // patience is how long a link that has ended waits until the peer has received
@@ -62,13 +64,20 @@ const patience = time.Second
 const maxChannel = 8000
 
 // Link makes this side's end of a link to the process of a rank. Both sides must use the
-// same channel, and no earlier link between the two may have used it.
-func (w *World) Link(peer, channel int) (transport.Link, error) {
+// same channel, and no earlier link between the two may have used it. The link calls suspect,
+// if set, with an error when the peer receives nothing for a long time after the death of any
+// process, and with nil when it does after all.
+func (w *World) Link(peer, channel int, suspect func(error)) (transport.Link, error) {
 	side := 0
 	if w.rank > peer {
 		side = 1
 	}
-	return w.link(peer, channel, side)
+	l, err := w.link(peer, channel, side)
+	if err != nil {
+		return nil, err
+	}
+	l.suspicion.report = suspect
+	return l, nil
 }
 
 // link makes the end of a link with the given side, 0 or 1.

@@ -157,6 +157,38 @@ func TestSelf(t *testing.T) {
 		require.NoError(t, a.Close())
 		require.NoError(t, b.Close())
 	})
+	t.Run("ProbeAfterDeath", testProbe)
+}
+
+// After a death a link reports a peer that receives nothing, and takes that back when the peer
+// receives.
+func testProbe(t *testing.T) {
+	a, b := pair(t)
+	reports := make(chan error, 1)
+	a.(*link).suspicion.report = func(err error) { reports <- err }
+	a.Start(new(counter))
+	h := transport.Header{Channel: transport.ChannelMessage}
+	require.True(t, a.(transport.Prompt).SendNow(&h, []byte{1}, nil))
+	quiet := func() {
+		select {
+		case err := <-reports:
+			require.Fail(t, "report", err)
+		case <-time.After(10 * turn):
+		}
+	}
+	quiet()
+	world.blocked = 3 * turn // read only after a death
+	world.Mourn()
+	require.ErrorContains(t, <-reports, "has received no message for 60ms since a process died")
+	in := new(counter)
+	b.Start(in)
+	require.NoError(t, <-reports)
+	require.Eventually(t, func() bool { return in.frames.Load() == 1 }, time.Minute, time.Millisecond)
+	world.Mourn()
+	quiet()
+	require.NoError(t, a.Close())
+	require.NoError(t, b.Close())
+	world.deaths.Store(0)
 }
 
 // counter is a Receiver that counts frames and lets the link provide the memory of
@@ -211,13 +243,13 @@ func TestAllocations(t *testing.T) {
 func TestPeers(t *testing.T) {
 	only(t)
 	for channel := range 2 {
-		l, err := world.Link(1-world.Rank(), channel)
+		l, err := world.Link(1-world.Rank(), channel, nil)
 		require.NoError(t, err)
 		linktest.Talk(t, l)
 	}
-	_, err := world.Link(1-world.Rank(), 1)
+	_, err := world.Link(1-world.Rank(), 1, nil)
 	require.ErrorContains(t, err, "in use before")
-	_, err = world.Link(world.Size(), 1)
+	_, err = world.Link(world.Size(), 1, nil)
 	require.ErrorContains(t, err, "no rank 2 in a world of 2")
 }
 
@@ -231,7 +263,7 @@ func death(t *testing.T, how string) {
 	if world.Rank() == 1 {
 		require.NoError(t, os.WriteFile(file, []byte(strconv.Itoa(os.Getpid())), 0o666))
 		for _, peer := range []int{2, 0} {
-			l, err := world.Link(peer, 0)
+			l, err := world.Link(peer, 0, nil)
 			require.NoError(t, err)
 			if peer == 0 {
 				linktest.Die(l, how)
@@ -239,16 +271,16 @@ func death(t *testing.T, how string) {
 		}
 	}
 	if world.Rank() == 0 {
-		l, err := world.Link(1, 0)
+		l, err := world.Link(1, 0, nil)
 		require.NoError(t, err)
 		linktest.Outlive(t, l, func() { await(t, file) })
 	} else {
 		await(t, file)
-		l, err := world.Link(1, 0)
+		l, err := world.Link(1, 0, nil)
 		require.NoError(t, err)
 		linktest.Bereave(t, l)
 	}
-	l, err := world.Link(2-world.Rank(), 0)
+	l, err := world.Link(2-world.Rank(), 0, nil)
 	require.NoError(t, err)
 	linktest.Talk(t, l)
 }

@@ -20,6 +20,7 @@ const (
 	packetWhole = 0xf1 // the large frame is complete
 	packetGone  = 0xf2 // the sender has closed the link
 	packetBye   = 0xf3 // the sender sends nothing more
+	packetProbe = 0xf4 // it only has to arrive
 )
 
 // maxPiece is the maximum length of a message in bytes. MPI counts them in a C int.

@@ -196,6 +196,8 @@ func (l *link) accept(b []byte) {
 	case packetWhole:
 		in.whole = true
 		return
+	case packetProbe:
+		return
 	}
 	if in.inside {
 		l.lost(l.broken(errors.New("a frame in the middle of a large one")))

@@ -30,6 +30,7 @@ type sender struct {
 		used   bool
 	}
 	ended bool
+	probe probe
 
 	// The large frame in front of the queue.
 	pieces  []piece // nil: not announced yet
@@ -323,11 +324,15 @@ func (l *link) settled() bool {
 			return false
 		}
 	}
+	if s.probe.sent {
+		ok, _ := l.world.complete(&s.probe.req)
+		s.probe.sent = !ok
+	}
 	if s.last.used {
 		ok, _ := l.world.complete(&s.last.req)
 		s.last.used = !ok
 	}
-	return !s.last.used
+	return !s.last.used && !s.probe.sent
 }
 
 // broken returns the error of a failed call of the library.

@@ -33,8 +33,10 @@ type World struct {
 	ended      chan error    // result of MPI_Finalize
 	bell       chan struct{} // rung when a link loses its last attention
 
-	streaming atomic.Int32 // number of large frames under way
-	looks     atomic.Int32 // how often completeSoon checks for a packet of a link
+	streaming atomic.Int32  // number of large frames under way
+	looks     atomic.Int32  // how often completeSoon checks for a packet of a link
+	deaths    atomic.Int32  // number of reports of a death
+	blocked   time.Duration // constant, except in a test
 
 	calling sync.Mutex // held during each call of the library
 	call    ccall.Call
@@ -45,13 +47,12 @@ type World struct {
 	kept     []*link // ended links with requests that never complete; never freed
 	tags     map[[2]int]bool
 	finished bool
-	bereaved bool // a process has died
 }
 
 // Init loads a library and joins MPI_COMM_WORLD.
 func Init() (*World, error) {
 	started := make(chan error)
-	w := &World{stop: make(chan struct{}), ended: make(chan error, 1), bell: make(chan struct{}, 1), tags: map[[2]int]bool{}}
+	w := &World{stop: make(chan struct{}), ended: make(chan error, 1), bell: make(chan struct{}, 1), tags: map[[2]int]bool{}, blocked: blocked}
 	go func() {
 		// The thread that has initialized the library must finalize it.
 		runtime.LockOSThread()
@@ -149,11 +150,7 @@ func (w *World) Close() error {
 }
 
 // Mourn records that a process has died.
-func (w *World) Mourn() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.bereaved = true
-}
+func (w *World) Mourn() { w.deaths.Add(1) }
 
 // open counts the links that have not ended.
 func (w *World) open() int {
@@ -164,7 +161,7 @@ func (w *World) open() int {
 
 func (w *World) finalize() error {
 	w.mu.Lock()
-	settled := len(w.links) == 0 && len(w.kept) == 0 && !w.bereaved
+	settled := len(w.links) == 0 && len(w.kept) == 0 && w.deaths.Load() == 0
 	w.mu.Unlock()
 	if !settled {
 		return nil
@@ -201,7 +198,8 @@ func (w *World) run() {
 		links := w.links
 		w.mu.Unlock()
 		now := time.Now()
-		everyone := now.Sub(all) >= overdue
+		passed := now.Sub(all)
+		everyone := passed >= overdue
 		if everyone {
 			all = now
 		}
@@ -211,6 +209,9 @@ func (w *World) run() {
 			if alone = alone || mine; mine || everyone {
 				any = l.Progress() || any
 				hot = hot || l.streaming.Load() > 0
+			}
+			if everyone {
+				l.probe(passed)
 			}
 		}
 		switch still := now.Sub(moved); {
