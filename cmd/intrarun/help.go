@@ -113,7 +113,7 @@ func (r *row) rules(reasons bool) (all []string) {
 		c := &r.excludes[i]
 		var with []string
 		for ; i < len(r.excludes) && r.excludes[i].like(c, reasons); i++ {
-			with = append(with, r.excludes[i].excluded())
+			with = append(with, spellTerm(r.excludes[i].with))
 		}
 		text := "not with " + alternatives(with)
 		if c.when != nil {
@@ -127,15 +127,6 @@ func (r *row) rules(reasons bool) (all []string) {
 // like reports whether two exclusions of a flag can be joined in one phrase.
 func (c *clash) like(o *clash, reasons bool) bool {
 	return slices.Equal(c.when, o.when) && (!reasons || c.why == o.why)
-}
-
-// excluded describes an exclusion, with its exception.
-func (c *clash) excluded() string {
-	text := spellTerm(c.with)
-	if c.unless != "" {
-		text += " without -" + c.unless
-	}
-	return text
 }
 
 // arguments returns the arguments to which an exclusion applies, in the notation of the
@@ -160,7 +151,7 @@ func wrap(text string, width int) (lines []string) {
 }
 
 // flagInText matches flags, some with an argument, and command lines in quotes.
-var flagInText = regexp.MustCompile(`(^|[ (])('[^']* [^']*'|-[a-z][a-z-]*(?:=false| (?:flip|defect|weibull):SPEC| (?:on|static|replicate|tcp|weibull|[0-9]))?)`)
+var flagInText = regexp.MustCompile(`(^|[ (])('[^']* [^']*'|-[a-z][a-z-]*(?:=false| (?:flip|defect|weibull):SPEC| (?:on|static|replicate|tcp|mpi|weibull|[0-9]))?)`)
 
 // guide returns the part of docs/flags.md that lists all flags.
 func guide() string {
@@ -202,9 +193,6 @@ func (r *row) excluded() (all []string) {
 			}
 			if one {
 				text = argument + ": " + text
-			}
-			if c.unless != "" {
-				text += ", unless -" + c.unless + " is given"
 			}
 			all = append(all, text+" ("+c.why+")")
 		}

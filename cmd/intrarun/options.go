@@ -83,7 +83,13 @@ func (o *options) complete() (err error) {
 	if !o.has("drain") {
 		o.Drain = o.Lag == 0 && managed(os.Getenv) // a job with -lag takes no cut, in which processes could move
 	}
-	o.Links.MPIBetween = o.Links.MPI && o.has("link")
+	o.Links.MPIBetween = o.Links.MPI && o.Links.Kind != job.LinkMPI
+	if o.Links.Kind == job.LinkMPI {
+		if !o.Links.MPI {
+			return errors.New("-link mpi needs -mpi, because the library is that of the launcher: add -mpi, or leave out -link")
+		}
+		o.Links.Kind = job.LinkSHM // for processes that join later
+	}
 	return o.resolveDegrees()
 }
 

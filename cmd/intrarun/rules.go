@@ -16,11 +16,10 @@ type need struct {
 
 // clash is an exclusion: the flag cannot be combined with a term.
 type clash struct {
-	with   string   // the excluded term
-	when   []string // the arguments of the flag to which the exclusion applies; nil: all
-	unless string   // the exclusion does not apply if this flag is given, too
-	why    string
-	cure   string // "": the cure is to leave out one of them
+	with string   // the excluded term
+	when []string // the arguments of the flag to which the exclusion applies; nil: all
+	why  string
+	cure string // "": the cure is to leave out one of them
 }
 
 // A term is the name of a flag, or the name with an argument like sched=static, or a fact,
@@ -101,7 +100,7 @@ func (o *options) clash(r *row, whatever bool) error {
 			}
 		}
 		text, ok := o.holds(c.with)
-		if !ok || c.unless != "" && o.has(c.unless) {
+		if !ok {
 			continue
 		}
 		cure := "leave out one of them"

@@ -91,7 +91,7 @@ var hostFlags = []row{
 		needs:    onHosts,
 		excludes: []clash{{with: "mpi", why: "-tls does not encrypt what goes over MPI"}}},
 	{name: "mpi", group: hosts,
-		does: "Send messages over the MPI library of mpirun, mpiexec or srun, which has to start intrarun once for each process of the job. PROGRAM is built with the tags intra and mpi. With -link the library carries only messages between hosts.",
+		does: "Send messages over the MPI library of mpirun, mpiexec or srun, which has to start intrarun once for each process of the job. PROGRAM is built with the tags intra and mpi. Within a host messages go over -link.",
 		set:  toggle(func(o *options) *bool { return &o.Links.MPI })},
 	{name: "alone", group: hosts,
 		does: "Ignore the variables of mpirun, mpiexec and srun in the environment, which a shell under srun --pty inherits. -alone=false: they have started intrarun several times, so wait for the others (default: decide by the processes of this host).",
@@ -103,9 +103,9 @@ var hostFlags = []row{
 
 var linkFlags = []row{
 	{name: "link", group: links, arg: "KIND", initial: job.LinkAuto,
-		does: "Connect processes of one host by shm, unix or tcp. auto is shm.",
+		does: "Connect processes of one host by shm, unix or tcp. auto is shm. mpi: by the library of -mpi, too; a process that dies may block its shared memory, and then the job ends.",
 		set: func(o *options, text string) error {
-			err := one(func(o *options) *string { return &o.Links.Kind }, job.LinkAuto, job.LinkSHM, job.LinkUnix, job.LinkTCP)(o, text)
+			err := one(func(o *options) *string { return &o.Links.Kind }, job.LinkAuto, job.LinkSHM, job.LinkUnix, job.LinkTCP, job.LinkMPI)(o, text)
 			if o.Links.Kind == job.LinkAuto {
 				o.Links.Kind = job.LinkSHM
 			}
@@ -146,7 +146,7 @@ var linkFlags = []row{
 			{with: "limit", when: directOn, why: "stores bypass the links"},
 			{with: "sched=static", when: directOn, why: "stores need the adaptive schedule"},
 			{with: "sched=replicate", when: directOn, why: "stores need the adaptive schedule"},
-			{with: "mpi", when: directOn, unless: "link", why: "stores bypass the MPI library", cure: "leave out -direct, or add -link shm, with which the library carries only messages between hosts"},
+			{with: "link=mpi", when: directOn, why: "stores bypass the MPI library"},
 			{with: "clone", when: directOn, why: "all replicas would wait at each section for the slow one"},
 			{with: "link=tcp", when: directOn, why: "stores need shared memory"},
 		}},

@@ -72,7 +72,7 @@ type Links struct {
 	Ring int    // size of a shared-memory ring in bytes
 	MPI  bool   // links between the first processes use the MPI library of the launcher
 	// MPIBetween restricts MPI to links between hosts. Links within a host are then of the
-	// kind Kind.
+	// kind Kind. Otherwise a process that dies may block the shared memory of the library.
 	MPIBetween bool
 	Limit      float64 // bandwidth of a link in bytes per second; 0: unlimited
 }

@@ -47,7 +47,7 @@ func Run(ctx context.Context, c Config) (code int) {
 		fmt.Fprintln(c.Stderr, "intrarun: warning:", w)
 	}
 	if c.Links.MPIBetween && len(c.Placement.Hosts) == 1 && !c.Quiet {
-		fmt.Fprintf(c.Stderr, "intrarun: warning: all processes are on one host, where their links are %s: nothing goes over the MPI library\n", c.Links.Kind)
+		fmt.Fprintf(c.Stderr, "intrarun: warning: all processes are on one host, where their links are %s: nothing goes over the MPI library (-link mpi: everything)\n", c.Links.Kind)
 	}
 	if w := unmatched(c.Degrees, c.Verify); w != "" && !c.Quiet {
 		fmt.Fprintln(c.Stderr, "intrarun: warning:", w)

@@ -225,7 +225,7 @@ func (r *reference) kind(folder string, e ast.Expr, path string) (kind string, v
 
 var (
 	documentInText = regexp.MustCompile(`docs/(([a-z]+)\.md(#[a-z-]+)?)`)
-	codeInText     = regexp.MustCompile(`(^|[ (])(-[a-z]+(?: (?:flip|defect|weibull|sample))?|[a-z]+(?:_[a-z]+)+)\b`)
+	codeInText     = regexp.MustCompile(`(^|[ (])(-[a-z]+(?: (?:flip|defect|weibull|sample|mpi))?|[a-z]+(?:_[a-z]+)+)\b`)
 	bytesInText    = regexp.MustCompile(`in (bytes per second)`)
 )
 

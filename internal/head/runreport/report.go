@@ -25,7 +25,7 @@ type Report struct {
 	Ranks       int         `json:"ranks"`                 // number of ranks
 	Degrees     []int       `json:"degrees"`               // replicas of each rank at the start
 	Most        []int       `json:"max_degrees,omitempty"` // the most replicas that each rank may have, if they differ from degrees (-r MIN..MAX)
-	Link        string      `json:"link"`                  // kind of link within a host: shm, unix or tcp; mpi with -mpi and without -link
+	Link        string      `json:"link"`                  // kind of link within a host: shm, unix or tcp; mpi with -link mpi
 	MPI         *MPI        `json:"mpi,omitempty"`         // the MPI library, with -mpi
 	Limit       float64     `json:"limit,omitempty"`       // bandwidth of a link in bytes per second, from -limit
 	Threads     int         `json:"threads"`               // workers of each process

@@ -191,7 +191,7 @@ func (o Options) start(ctx context.Context, link string, degrees []int, arg, rep
 	program := append(slices.Clone(o.Program), arg)
 	if link == job.LinkMPI {
 		processes := strconv.Itoa(len(job.Processes(degrees)))
-		command := slices.Concat(o.MPIRun, []string{processes, o.Intrarun, "-mpi", "-quiet", "-degrees", Degrees(degrees)}, program)
+		command := slices.Concat(o.MPIRun, []string{processes, o.Intrarun, "-mpi", "-link", job.LinkMPI, "-quiet", "-degrees", Degrees(degrees)}, program)
 		_, err := trial.Run(ctx, command)
 		return err
 	}

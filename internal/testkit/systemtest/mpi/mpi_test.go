@@ -77,7 +77,7 @@ func (l launcher) behind(t *testing.T, wrapper []string, processes int, env, fla
 	r := jobtest.Run(t, jobtest.Spec{
 		Prefix:   append(append(l.command[:len(l.command):len(l.command)], strconv.Itoa(processes)), wrapper...),
 		Intrarun: binaries.Intrarun(t),
-		Flags:    append(strings.Fields("-mpi -n 2 -r 2"), strings.Fields(flags)...),
+		Flags:    append(strings.Fields("-mpi -link mpi -n 2 -r 2"), strings.Fields(flags)...),
 		Program:  program,
 		Env:      append(strings.Fields(env), "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"),
 		Dir:      t.TempDir(), Deadline: 2 * time.Minute,
@@ -136,8 +136,8 @@ func TestSameBits(t *testing.T) {
 	}
 }
 
-// Within a host messages use the links of intrarun, if requested. Here each of two hosts
-// has a process of each rank.
+// Within a host messages use the links of intrarun, unless -link mpi is given. Here each of
+// two hosts has a process of each rank.
 func TestBetweenHosts(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can give a host another name (unshare --uts)")
