@@ -61,12 +61,13 @@ const (
 	test
 	testAll
 	cancel
+	startBarrier
 	functions
 )
 
 var functionNames = [functions]string{
 	"MPI_Init_thread", "MPI_Finalize", "MPI_Comm_rank", "MPI_Comm_size", "MPI_Comm_set_errhandler",
-	"MPI_Isend", "MPI_Issend", "MPI_Irecv", "MPI_Test", "MPI_Testall", "MPI_Cancel",
+	"MPI_Isend", "MPI_Issend", "MPI_Irecv", "MPI_Test", "MPI_Testall", "MPI_Cancel", "MPI_Ibarrier",
 }
 
 // library is a loaded MPI library.
@@ -161,11 +162,14 @@ func (l *library) enough(level int32) error {
 
 // tame keeps the library from handling the signals that Go handles. If processes outnumber
 // cores, Open MPI yields the core in each call that finds nothing. tame turns this off,
-// too, because run sleeps instead.
+// too, because run sleeps instead. UCX would report a dead peer on the standard output, which
+// belongs to the program.
 func tame() error {
-	const yields = "OMPI_MCA_mpi_yield_when_idle"
-	if _, given := os.LookupEnv(yields); !given {
-		if err := os.Setenv(yields, "0"); err != nil {
+	for name, value := range map[string]string{"OMPI_MCA_mpi_yield_when_idle": "0", "UCX_LOG_FILE": "stderr"} {
+		if _, given := os.LookupEnv(name); given {
+			continue
+		}
+		if err := os.Setenv(name, value); err != nil {
 			return err
 		}
 	}

@@ -47,6 +47,7 @@ type World struct {
 	kept     []*link // ended links with requests that never complete; never freed
 	tags     map[[2]int]bool
 	finished bool
+	leave    request // of the barrier before the end
 }
 
 // Init loads a library and joins MPI_COMM_WORLD.
@@ -118,12 +119,13 @@ func (w *World) File() string { return w.lib.name }
 func (w *World) Level() string { return levels[min(int(w.level), len(levels)-1)] }
 
 // leaving bounds how long Close waits for the other processes, one of which may
-// die meanwhile.
+// die meanwhile, and how long MPI_Finalize may take then.
 const leaving = 3 * time.Second
 
 // Close leaves MPI_COMM_WORLD. All links must have ended, or be ending; Close waits up to
 // patience for each. A process that has seen a death does not finalize the library, because
-// MPI_Finalize might wait for the dead process.
+// MPI_Finalize might wait for the dead process. Before that call the processes wait for each
+// other, because it takes a whole core while it waits, which the last ones may need.
 func (w *World) Close() error {
 	w.mu.Lock()
 	if w.finished {
@@ -140,7 +142,7 @@ func (w *World) Close() error {
 	var err error
 	select {
 	case err = <-w.ended:
-	case <-time.After(leaving):
+	case <-time.After(2 * leaving):
 		err = fmt.Errorf("leave MPI: MPI_Finalize has not returned in %v", leaving)
 	}
 	if open > 0 {
@@ -166,10 +168,31 @@ func (w *World) finalize() error {
 	if !settled {
 		return nil
 	}
+	if err := w.gather(); err != nil {
+		return fmt.Errorf("leave MPI: %w", err)
+	}
 	w.calling.Lock()
 	defer w.calling.Unlock()
 	rc, _, _ := purego.SyscallN(w.lib.entries[finalize])
 	return code(rc).err(finalize)
+}
+
+// gather waits until all processes leave.
+func (w *World) gather() error {
+	w.calling.Lock()
+	rc, _, _ := purego.SyscallN(w.lib.entries[startBarrier], w.lib.world, uintptr(unsafe.Pointer(&w.leave)))
+	w.calling.Unlock()
+	if err := code(rc).err(startBarrier); err != nil {
+		return err
+	}
+	for end := time.Now().Add(leaving); ; sleep(overdue) {
+		if ok, err := w.complete(&w.leave); ok || err != nil {
+			return err
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("not all processes have come in %v", leaving)
+		}
+	}
 }
 
 // run polls without a pause for a while after something moved or a link lost its attention,
