@@ -37,7 +37,7 @@ func (d *deaths) enqueue(event job.Event) {
 // mourn reports a death to the link to the dead process, if that link has begun.
 func (d *deaths) mourn(v job.Verdict) {
 	if l := d.links.get(v.Process, incarnationOf(v)); l != nil {
-		l.link.PeerDied()
+		l.Link.PeerDied()
 	}
 }
 

@@ -20,24 +20,12 @@ func (l *silent) PeerDied()                      { l.died = true }
 func (l *silent) Close() error                   { return nil }
 func (l *silent) Shutdown(context.Context) error { return nil }
 
-// A process has been replaced, and the link to it is made after the link to its successor.
-// The late link does not replace the other one.
-func TestALateLinkToADeadJoiner(t *testing.T) {
-	p := job.Process{Rank: 1}
-	var links peerLinks
-	require.True(t, links.set(p, &peerLink{incarnation: 1}))
-	require.True(t, links.set(p, &peerLink{incarnation: 5}))
-	require.False(t, links.set(p, &peerLink{incarnation: 3}))
-	require.NotNil(t, links.get(p, 5))
-	require.True(t, links.isClosed(p, 3), "no death has to be awaited")
-}
-
 func TestPeerLinks(t *testing.T) {
 	var links peerLinks
 	a, b := job.Process{Rank: 0}, job.Process{Rank: 0, Replica: 1}
 	toA, toB := new(silent), new(silent)
-	links.set(b, &peerLink{link: toB, incarnation: 1})
-	links.set(a, &peerLink{link: toA, incarnation: 2})
+	links.set(b, 1, toB)
+	links.set(a, 2, toA)
 	require.Equal(t, []transport.Link{toA, toB}, links.links())
 	require.Nil(t, links.get(a, 1))
 	require.NotNil(t, links.get(a, 0), "of any incarnation")
@@ -49,6 +37,7 @@ func TestPeerLinks(t *testing.T) {
 	require.NotNil(t, first(links.remove(a, 2)))
 	require.Nil(t, first(links.remove(a, 2)))
 	require.True(t, links.isClosed(a, 2), "a process without a link counts as closed")
+	require.False(t, links.set(a, 2, toA), "the process is dead")
 }
 
 // Events of the head are handled in order. A death is handled only after all frames of the
@@ -57,8 +46,8 @@ func TestDeathsWaitForTheEndOfTheLink(t *testing.T) {
 	a, b := job.Process{Rank: 1}, job.Process{Rank: 1, Replica: 1}
 	toA, toB := new(silent), new(silent)
 	var links peerLinks
-	links.set(a, &peerLink{link: toA, incarnation: 1})
-	links.set(b, &peerLink{link: toB, incarnation: 1})
+	links.set(a, 1, toA)
+	links.set(b, 1, toB)
 	var done []job.Event
 	d := deaths{links: &links}
 	d.do = func(e job.Event) {
@@ -91,7 +80,7 @@ func TestAJoinerDiesBeforeItsLinkBegins(t *testing.T) {
 	p := job.Process{Replica: 1}
 	before, joiner := new(silent), new(silent)
 	var links peerLinks
-	links.set(p, &peerLink{link: before, incarnation: 1})
+	links.set(p, 1, before)
 	var done []job.Event
 	d := deaths{links: &links}
 	d.do = func(e job.Event) {
@@ -100,7 +89,7 @@ func TestAJoinerDiesBeforeItsLinkBegins(t *testing.T) {
 		case job.Verdict:
 			links.remove(e.Process, incarnationOf(e))
 		case job.Connected:
-			links.set(e.Process, &peerLink{link: e.Link, incarnation: e.Incarnation})
+			links.set(e.Process, e.Incarnation, e.Link)
 		}
 	}
 	words := []job.Event{
@@ -137,6 +126,7 @@ func TestReplicaIsReplaced(t *testing.T) {
 	require.False(t, e.machine.Live(1))
 
 	second, late := &startable{}, &startable{}
+	e.dead(peer, 3) // it had no link yet
 	e.do(job.Connected{Process: peer, Incarnation: 4, Link: second})
 	require.Equal(t, []job.Reply{{Kind: job.ReplyLinked, Process: peer, Incarnation: 4}}, h.all)
 	require.True(t, second.started)
@@ -184,31 +174,3 @@ func (l *startable) Attend(bool)              {}
 func (l *startable) Progress() bool           { return false }
 
 func first(l *peerLink, _ bool) *peerLink { return l }
-
-// A process that will relieve the one in a slot has a link of its own. That link takes the
-// slot once the other process is dead.
-func TestLinkOfAReliefIsBesideThatOfTheSlot(t *testing.T) {
-	var w peerLinks
-	a := job.Process{Rank: 1}
-	old, died, next := &peerLink{incarnation: 1}, &peerLink{incarnation: 5}, &peerLink{incarnation: 7}
-	require.True(t, w.set(a, old))
-	require.True(t, w.set(a, died))
-	require.Equal(t, old, w.get(a, 0), "messages go to the process in the slot")
-	require.Equal(t, died, w.joiner(a), "the state goes to the other process")
-	require.False(t, w.isClosed(a, 5))
-	w.close(a, 5)
-	require.True(t, w.isClosed(a, 5))
-	require.False(t, w.isClosed(a, 1))
-	l, holds := w.remove(a, 5)
-	require.Equal(t, died, l)
-	require.True(t, holds, "the death of the joiner is not that of the process in the slot")
-	_, holds = w.remove(a, 6)
-	require.True(t, holds, "nor is the death of a process without a link")
-	require.True(t, w.set(a, next))
-	require.False(t, w.set(a, died), "a link that is made late")
-	l, holds = w.remove(a, 1)
-	require.Equal(t, old, l)
-	require.False(t, holds)
-	require.Equal(t, next, w.get(a, 0))
-	require.Equal(t, next, w.joiner(a))
-}

@@ -103,7 +103,7 @@ func (e *Engine) do(event job.Event) {
 func (e *Engine) dead(p job.Process, incarnation uint32) {
 	l, holds := e.peerLinks.remove(p, incarnation)
 	if l != nil {
-		e.poller.Remove(l.link)
+		e.poller.Remove(l.Link)
 	}
 	e.mu.Lock()
 	e.recovering.dead(p)
@@ -133,8 +133,8 @@ func (e *Engine) bury(p job.Process) {
 
 // connect adds the link to a joiner.
 func (e *Engine) connect(c job.Connected) {
-	if !e.peerLinks.set(c.Process, &peerLink{link: c.Link, incarnation: c.Incarnation}) {
-		_ = c.Link.Close() // a link to a later process in that slot exists
+	if !e.peerLinks.set(c.Process, c.Incarnation, c.Link) {
+		_ = c.Link.Close() // the process has died meanwhile
 		return
 	}
 	e.begin(c.Link, c.Process, c.Incarnation)

@@ -22,7 +22,7 @@ const aheadBytes = 64 << 20
 func (r *recovering) stateFor(p job.Process) *outbound {
 	var link transport.Link
 	if l := r.peerLinks.joiner(p); l != nil {
-		link = l.link
+		link = l.Link
 	}
 	if out := r.outbound[p]; out != nil || link == nil {
 		return out

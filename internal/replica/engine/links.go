@@ -1,65 +1,31 @@
 package engine
 
 import (
-	"maps"
-	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/recovery"
 	"github.com/intrahpc/intra/transport"
 )
 
 // peerLink is the link to one process. A process that replaces a dead one has another
 // link.
-type peerLink struct {
-	link        transport.Link
-	incarnation uint32 // incarnation in which the process began
-	closed      bool
-}
+type peerLink = recovery.Link[transport.Link]
 
 // peerLinks are the links of a process, by the process at the other end.
 type peerLinks struct {
-	mu sync.Mutex
-	to map[job.Process]*peerLink
-	// next holds the links to processes that will relieve the live ones in their slots. Such
-	// a link replaces the other one when that one is removed.
-	next map[job.Process]*peerLink
+	mu    sync.Mutex
+	slots recovery.Links[transport.Link]
 
 	made atomic.Int64 // links
 }
 
-// set records a link, unless a link to a later process in that slot exists. Links are made
-// concurrently, so the link to a joiner that has died meanwhile may be made last. set
-// reports whether it recorded the link.
-func (w *peerLinks) set(p job.Process, to *peerLink) bool {
+// set records a link, unless its process is dead. It reports whether it recorded the link.
+func (w *peerLinks) set(p job.Process, incarnation uint32, link transport.Link) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.to == nil {
-		w.to, w.next = make(map[job.Process]*peerLink), make(map[job.Process]*peerLink)
-	}
-	old, next := w.to[p], w.next[p]
-	switch {
-	case old != nil && old.incarnation > to.incarnation, next != nil && next.incarnation > to.incarnation:
-		return false
-	case old != nil && old.incarnation < to.incarnation: // no death of the old process was reported yet
-		w.next[p] = to
-	default:
-		w.to[p] = to
-	}
-	return true
-}
-
-// find returns the link to a process that began in that incarnation (0: the one in the
-// slot), nil if none exists. The caller holds mu.
-func (w *peerLinks) find(p job.Process, incarnation uint32) *peerLink {
-	if to := w.to[p]; to != nil && (incarnation == 0 || to.incarnation == incarnation) {
-		return to
-	}
-	if next := w.next[p]; next != nil && next.incarnation == incarnation {
-		return next
-	}
-	return nil
+	return w.slots.Add(p, incarnation, link)
 }
 
 // get returns the link to a process that began in that incarnation (0: the one in the
@@ -67,18 +33,15 @@ func (w *peerLinks) find(p job.Process, incarnation uint32) *peerLink {
 func (w *peerLinks) get(p job.Process, incarnation uint32) *peerLink {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.find(p, incarnation)
+	return w.slots.Find(p, incarnation)
 }
 
-// joiner returns the link to the process that receives the state of a slot: the one that
-// will relieve the process there, or the one in the slot. It returns nil if none exists.
+// joiner returns the link to the process that receives the state of a slot. It returns nil if
+// none exists.
 func (w *peerLinks) joiner(p job.Process) *peerLink {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if next := w.next[p]; next != nil {
-		return next
-	}
-	return w.to[p]
+	return w.slots.Joiner(p)
 }
 
 // remove removes and returns a link, nil if there was none. holds reports whether a
@@ -86,52 +49,37 @@ func (w *peerLinks) joiner(p job.Process) *peerLink {
 func (w *peerLinks) remove(p job.Process, incarnation uint32) (link *peerLink, holds bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	to, next := w.to[p], w.next[p]
-	switch {
-	case to != nil && to.incarnation == incarnation:
-		if delete(w.to, p); next != nil {
-			w.to[p] = next
-			delete(w.next, p)
-		}
-		return to, false
-	case next != nil && next.incarnation == incarnation:
-		delete(w.next, p)
-		return next, true
-	}
-	return nil, to != nil
+	return w.slots.Remove(p, incarnation)
 }
 
 // isClosed reports whether nothing more arrives from a process.
 func (w *peerLinks) isClosed(p job.Process, incarnation uint32) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	to := w.find(p, incarnation)
-	return to == nil || to.closed
+	to := w.slots.Find(p, incarnation)
+	return to == nil || to.Closed
 }
 
 func (w *peerLinks) close(p job.Process, incarnation uint32) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if to := w.find(p, incarnation); to != nil {
-		to.closed = true
+	if to := w.slots.Find(p, incarnation); to != nil {
+		to.Closed = true
 	}
 }
 
-// all returns the current links.
-func (w *peerLinks) all() map[job.Process]*peerLink {
+// current returns the links to the processes in the slots.
+func (w *peerLinks) current() map[job.Process]*peerLink {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return maps.Clone(w.to)
+	return w.slots.Current()
 }
 
-func (w *peerLinks) links() []transport.Link {
+func (w *peerLinks) links() (all []transport.Link) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	var all []transport.Link
-	for _, ends := range []map[job.Process]*peerLink{w.to, w.next} {
-		for _, p := range slices.SortedFunc(maps.Keys(ends), job.Process.Compare) {
-			all = append(all, ends[p].link)
-		}
+	for _, l := range w.slots.All() {
+		all = append(all, l.Link)
 	}
 	return all
 }

@@ -24,8 +24,8 @@ func (e *Engine) Begin() error {
 	default:
 		e.messages.Store(sdr.NewEngine(e.messaging()))
 	}
-	for p, w := range e.peerLinks.all() {
-		e.begin(w.link, p, w.incarnation)
+	for p, w := range e.peerLinks.current() {
+		e.begin(w.Link, p, w.Incarnation)
 	}
 	go e.report()
 	return nil

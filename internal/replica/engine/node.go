@@ -68,7 +68,7 @@ func newNode(ctx context.Context, c Config) *node {
 	n.runCtx, n.endRun = context.WithCancelCause(ctx)
 	n.trace = newTracer(setup, n.start)
 	for p, l := range c.Links {
-		n.peerLinks.set(p, &peerLink{link: l, incarnation: firstIncarnation})
+		n.peerLinks.set(p, firstIncarnation, l)
 	}
 	if !setup.Joiner {
 		for _, p := range job.Processes(setup.Degrees) {
@@ -167,7 +167,7 @@ func (n *node) reply(rs []job.Reply) {
 // linkTo returns the link to a process, nil if it is dead.
 func (n *node) linkTo(p job.Process) transport.Link {
 	if l := n.peerLinks.get(p, 0); l != nil {
-		return l.link
+		return l.Link
 	}
 	return nil
 }
@@ -176,7 +176,7 @@ func (n *node) linkTo(p job.Process) transport.Link {
 // later process in the same slot has a higher incarnation.
 func (n *node) linked(p job.Peer) bool {
 	l := n.peerLinks.get(p.Process, 0)
-	return l != nil && l.incarnation <= p.Incarnation
+	return l != nil && l.Incarnation <= p.Incarnation
 }
 
 // Crowded reports whether more processes of the job run on this host than it has cores.

@@ -193,7 +193,7 @@ func TestReceiverOfAJoiner(t *testing.T) {
 	require.Nil(t, r.Begin(&transport.Header{Channel: transport.ChannelMessage, Size: 8}))
 	r.End(&transport.Header{Channel: transport.ChannelMessage, Size: 8}, make([]byte, 8))
 	r.Torn(&transport.Header{Channel: transport.ChannelMessage, Size: 8}, 3)
-	e.peerLinks.set(r.from, &peerLink{link: &silent{}, incarnation: 1})
+	e.peerLinks.set(r.from, 1, &silent{})
 	r.Closed(transport.ErrClosed)
 	require.True(t, e.peerLinks.isClosed(r.from, 1))
 	require.Empty(t, h.suspects)

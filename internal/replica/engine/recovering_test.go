@@ -183,7 +183,7 @@ func TestDonorOfAJoinerThatDies(t *testing.T) {
 	h := &replies{setUp: setUp{setup: job.Setup{Degrees: []int{2}, Incarnation: 1, Recovery: true}}}
 	e := New(t.Context(), Config{Head: h})
 	joiner := job.Process{Replica: 1}
-	e.peerLinks.set(joiner, &peerLink{link: &startable{}, incarnation: 4})
+	e.peerLinks.set(joiner, 4, &startable{})
 	e.do(job.Order{Kind: job.OrderDonate, Process: joiner})
 	e.mu.Lock()
 	require.NotNil(t, e.recovering.stateFor(joiner))
@@ -205,7 +205,7 @@ func TestDonationIsAskedForAgain(t *testing.T) {
 	h := &replies{setUp: setUp{setup: job.Setup{Degrees: []int{2}, Incarnation: 1, Recovery: true}}}
 	e := New(t.Context(), Config{Head: h})
 	joiner, link := job.Process{Replica: 1}, &tray{}
-	e.peerLinks.set(joiner, &peerLink{link: link, incarnation: 4})
+	e.peerLinks.set(joiner, 4, link)
 	p, x := NewProgram(), []float64{1, 2, 3}
 	require.NoError(t, p.Protect("x", &x))
 	require.NoError(t, p.SafePoint(nil))
