@@ -103,8 +103,12 @@ type FinishOutput struct {
 	Died, Itself bool        // Died: it died before its end; Itself: no signal killed it
 }
 
-// Free lets the agent of a node exit. The node was to leave, and its last process is gone.
-type Free struct{ Node detect.ID }
+// Free lets the agent of a node exit that was given notice: its last process is gone. If Why is
+// not empty, the node cannot leave for that reason, and the agent ends at once with its processes.
+type Free struct {
+	Node detect.ID
+	Why  string
+}
 
 // Admit makes a host a part of the job that has joined it.
 type Admit struct{ Host decision.Host }

@@ -56,6 +56,9 @@ func (h *Head) hostJoined(host *decision.Host) {
 	}
 	h.warnf("host %s has joined the job, with room for %d processes", host.Name, host.Slots)
 	h.act(Admit{*host})
+	if h.noticed && slices.Contains(h.config.Beside, host.Node) {
+		h.leaveWithHead(host.Node)
+	}
 	h.recovery.notify(func(d *recovery.Head, now time.Duration) []recovery.Action { return d.Room(now) })
 }
 

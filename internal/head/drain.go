@@ -20,8 +20,9 @@ type leaves struct {
 	recovery *queue
 	members  *members
 
-	asked map[job.Endpoint]bool // processes whose leaving recovery knows of
-	freed map[detect.ID]bool    // nodes whose agents may end; none of them keeps the decisions
+	asked    map[job.Endpoint]bool // processes whose leaving recovery knows of
+	notified map[detect.ID]bool    // nodes whose agents were given notice
+	freed    map[detect.ID]bool    // nodes whose agents may end; none of them keeps the decisions
 
 	interrupts bool // it was proposed that the job is interrupted
 	handsOver  bool // it was proposed that this head hands over
@@ -130,7 +131,9 @@ func (ls *leaves) proceed() {
 		if l.Node != 0 && l.Done > 0 && l.Node != ls.config.Self && !ls.freed[l.Node] && !slices.Contains(ls.state.Members, l.Node) && !slices.ContainsFunc(ls.members.all, func(m *member) bool { return m.from.Node == l.Node && !m.settled }) {
 			ls.freed[l.Node] = true
 			ls.detailf("host %s has no process any more", ls.hostName(l.Node))
-			ls.act(Free{l.Node})
+			if ls.notified[l.Node] {
+				ls.act(Free{Node: l.Node})
+			}
 		}
 	}
 	ls.handOver()

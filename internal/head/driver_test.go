@@ -88,7 +88,7 @@ func (w *world) do(acts []Action) {
 				w.checkNoSpare(a.Text)
 			}
 		case Free:
-			w.checkFree(a)
+			w.free(a)
 		case Admit:
 			w.admit(w.agent(a.Host.Node))
 		case HandOver:

@@ -3,7 +3,6 @@ package head
 import (
 	"fmt"
 	"syscall"
-	"time"
 
 	"github.com/intrahpc/intra/internal/job"
 )
@@ -37,38 +36,6 @@ func (h *Head) release() {
 	h.after(releaseGrace, timer{kind: killEverybody})
 }
 
-// onNotice reports whether a signal makes the host of this head leave. The next signal ends
-// the job.
-func (h *Head) onNotice(e Signalled) bool {
-	if e.Final || e.Signal != syscall.SIGTERM || !h.config.Drain || h.noticed || h.signalled != 0 || h.phase == over {
-		return false
-	}
-	h.noticed, h.noticedAt = true, h.now
-	nodes := h.leaves.here()
-	var err error
-	for _, node := range nodes {
-		if err == nil {
-			err = h.MayLeave(node, job.Process{})
-		}
-	}
-	if err == nil {
-		err = h.leaves.mayHandOver()
-	}
-	if err != nil {
-		h.warnf("SIGTERM: this host is to leave: %v", err)
-		if h.MayEnd() {
-			h.leaves.end("SIGTERM to intrarun", h.config.Grace)
-			return true
-		}
-		return false
-	}
-	h.warnf("SIGTERM: this host is to leave, and another one becomes the head; a second signal ends the job")
-	for _, node := range nodes {
-		h.leaves.request(Leave{Node: node, Reason: "SIGTERM to intrarun", Within: h.config.Grace})
-	}
-	return true
-}
-
 // interrupt handles a signal to the head. It signals all processes at once, before the end of
 // the job is kept. A second signal kills them.
 func (h *Head) interrupt(s syscall.Signal) {
@@ -95,10 +62,6 @@ func (h *Head) interrupt(s syscall.Signal) {
 // InterruptCode returns the exit code of a command that a signal has ended, by the convention
 // of shells.
 func InterruptCode(s syscall.Signal) int { return 128 + int(s) }
-
-// Notice returns the time, on the clock of Step, at which a signal gave notice that the host of
-// this head leaves. ok is false if none did.
-func (h *Head) Notice() (at time.Duration, ok bool) { return h.noticedAt, h.noticed }
 
 // Interrupted returns the signal that ends the job, 0 if none does.
 func (h *Head) Interrupted() syscall.Signal { return h.signalled }

@@ -176,6 +176,10 @@ type Leave struct {
 	Within      time.Duration
 }
 
+// Noticed reports that the agent of a node was given notice that its host goes away. The agent
+// repeats it to a successor.
+type Noticed struct{ Node detect.ID }
+
 // SetDegrees reports that ranks are to have these numbers of replicas, by rank. MayDegrees allows
 // it.
 type SetDegrees struct {
@@ -223,6 +227,7 @@ func (Signalled) event()     {}
 func (Deadlocked) event()    {}
 func (StandApart) event()    {}
 func (Leave) event()         {}
+func (Noticed) event()       {}
 func (HostArrives) event()   {}
 func (SetDegrees) event()    {}
 func (End) event()           {}

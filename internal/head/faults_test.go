@@ -257,6 +257,11 @@ func (w *world) succeed() {
 		}
 	}
 	w.do(acts)
+	for _, a := range w.agents {
+		if w.notified[a.node] && !a.lost && !w.left[a.node] { // it repeats its notice
+			w.step(Noticed{a.node})
+		}
+	}
 }
 
 // testimonies returns the testimonies of two observers.

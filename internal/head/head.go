@@ -54,7 +54,7 @@ func newHead(c Config) *Head {
 	h.judge = &judge{desk: h.desk, recovery: h.recovery, members: h.members, plan: h.plan, outlasted: longAgo,
 		differing: make(map[int]bool), diverged: make(map[int]string), disputes: make(map[int]*dispute), offenders: make(map[job.Endpoint]*offender)}
 	h.deaths = &deaths{desk: h.desk, hosts: h.hosts, recovery: h.recovery, members: h.members, plan: h.plan, judge: h.judge}
-	h.leaves = &leaves{desk: h.desk, recovery: h.recovery, members: h.members, asked: make(map[job.Endpoint]bool), freed: make(map[detect.ID]bool)}
+	h.leaves = &leaves{desk: h.desk, recovery: h.recovery, members: h.members, asked: make(map[job.Endpoint]bool), notified: make(map[detect.ID]bool), freed: make(map[detect.ID]bool)}
 	h.likelier = h.judge.orDiverged
 	h.recovery.carryOut, h.recovery.caughtUp = h.plan.carryOut, h.members.releaseIfComplete
 	return h
@@ -109,6 +109,8 @@ func (h *Head) step(e Event) {
 		}
 	case Leave:
 		h.leaves.request(e)
+	case Noticed:
+		h.notified(e.Node)
 	case SetDegrees:
 		h.members.setDegrees(e)
 	case HostArrives:

@@ -37,6 +37,9 @@ func (w *world) judge() {
 		if s.Code == 143 && w.state.Ending != nil && w.state.Ending.Until > 0 && !w.hadSet {
 			break // there was not enough time for the first set
 		}
+		if s.Code == 143 && len(w.notified) > 0 {
+			break // the agent that is the head was given notice, and could not leave
+		}
 		if !w.signal || s.Code != 130 && s.Code != 143 {
 			w.failf("exit code %d: %s", s.Code, s.Text)
 		}
@@ -91,7 +94,7 @@ func (w *world) harmless() bool {
 			}
 		}
 	}
-	return !w.signal && !w.retired
+	return !w.signal && !w.retired && len(w.notified) == 0
 }
 
 // through reports whether a process of the rank has finished.

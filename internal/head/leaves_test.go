@@ -41,6 +41,11 @@ func (w *world) leave() {
 		return
 	}
 	w.seen["a host leaves"]++
+	if w.random.IntN(2) == 0 {
+		w.notified[a.node] = true
+		w.step(Noticed{a.node})
+		return
+	}
 	e.Node = a.node
 	w.step(e)
 	if w.random.IntN(4) == 0 {
@@ -151,8 +156,18 @@ func (w *world) checkJoined(d *recovery.Decision) {
 	}
 }
 
-// checkFree checks that no process is left on a host that has left.
-func (w *world) checkFree(a Free) {
+// free ends the agent of a host. If the host has left, no process is left there.
+func (w *world) free(a Free) {
+	if !w.notified[a.Node] {
+		w.failf("the agent of host %d ends without notice", a.Node)
+	}
+	if a.Why != "" {
+		w.seen["an agent ends at once"]++
+		if !w.agent(a.Node).lost {
+			w.loseHost(w.agent(a.Node))
+		}
+		return
+	}
 	w.left[a.Node] = true
 	w.seen["a host has left"]++
 	if !w.state.Leaves(detect.ID(a.Node)) {

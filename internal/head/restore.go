@@ -302,10 +302,25 @@ func (h *Head) restoreRecovery() {
 	}
 	d, acts := recovery.Resume(h.members.recoveryConfig(), h.state.Recovery, h.elapsed())
 	h.recovery.decides = d
+	if h.state.Recovery.Admitting {
+		h.tellRelieved()
+	}
 	if h.phase > working {
 		d.Over()
 	}
 	h.recovery.perform(acts)
+}
+
+// tellRelieved sends all verdicts to the processes that stand in a cut and admit joiners, before
+// they receive that order again. A joiner may have the slot of a process that it has relieved.
+// A process that learns only later of the death of the latter would take it for that of the
+// joiner.
+func (h *Head) tellRelieved() {
+	for _, m := range h.members.all {
+		if m.role == First && m.state.there() {
+			h.members.tellAll(m)
+		}
+	}
 }
 
 // repeat acts again on decisions on which the lost head may not have acted: it starts placed

@@ -256,6 +256,8 @@ func (s *script) about(name string, from From, args []string) {
 		s.step(Exited{from, exitOf(0, s.number(args[0]))})
 	case "settled":
 		s.step(OutputSettled{from})
+	case "leaves":
+		s.step(Leave{Process: from.ID, Incarnation: from.Incarnation, Reason: "drain"})
 	case "gone":
 		s.step(ProgramGone{from})
 	case "wrote":

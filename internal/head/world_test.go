@@ -56,8 +56,9 @@ type world struct {
 	hadSet    bool // there was a complete set of files then
 	mourned   int  // deaths that were kept before the release
 	moves     int
-	idle      int // number of moves since one last did something
-	left      map[detect.ID]bool
+	idle      int                   // number of moves since one last did something
+	left      map[detect.ID]bool    // hosts that have left, and whose agents have ended
+	notified  map[detect.ID]bool    // hosts whose agents were given notice
 	handing   bool                  // the head is about to hand over
 	reliefs   map[job.Endpoint]bool // processes that were placed to relieve others
 	seen      map[string]int
@@ -103,7 +104,7 @@ func (s *spec) replicated() bool { return s.nodes >= 3 }
 
 func newWorld(s spec, seed uint64, tracing bool) *world {
 	w := &world{spec: s, tracing: tracing, random: rand.New(rand.NewPCG(seed, 15)), state: decision.NewState(), outputs: make(map[From]*outlet),
-		started: make(map[From]bool), doomed: make(map[int]uint32), broken: make(map[ends]bool), heads: s.heads, left: make(map[detect.ID]bool), setAt: make(map[int]int), reliefs: make(map[job.Endpoint]bool), seen: make(map[string]int)}
+		started: make(map[From]bool), doomed: make(map[int]uint32), broken: make(map[ends]bool), heads: s.heads, left: make(map[detect.ID]bool), notified: make(map[detect.ID]bool), setAt: make(map[int]int), reliefs: make(map[job.Endpoint]bool), seen: make(map[string]int)}
 	w.faults = w.random.IntN(s.faults + 1)
 	if s.hosts && (s.slow || w.random.IntN(20) == 0) {
 		w.early = 1 + w.random.IntN(30)

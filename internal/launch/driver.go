@@ -16,7 +16,6 @@ import (
 	"github.com/intrahpc/intra/internal/agent/supervise"
 	"github.com/intrahpc/intra/internal/agent/watchdog"
 	"github.com/intrahpc/intra/internal/base/checkpoint"
-	"github.com/intrahpc/intra/internal/base/detect"
 	"github.com/intrahpc/intra/internal/base/wholefile"
 	"github.com/intrahpc/intra/internal/head"
 	"github.com/intrahpc/intra/internal/head/decision"
@@ -59,9 +58,6 @@ type driver struct {
 	final    *runreport.Report // report of a job that had begun, set at its end
 	pageURL  string
 
-	signalled map[detect.ID]bool // nodes whose agents have received SIGTERM
-	freed     map[detect.ID]bool // nodes that have left
-
 	adopted map[head.From]agentd.ProcessResync // the agents' reports of processes that a lost head had started
 	readers map[job.Process]chan agent         // readers of standard input; each receives its agent when its process starts
 }
@@ -83,7 +79,7 @@ type joins struct {
 
 func newDriver(j *Job, console *output.Console, began time.Time) *driver {
 	d := &driver{job: j, console: console, began: began, outputs: newOutputs(console, j.Degrees),
-		signalled: make(map[detect.ID]bool), freed: make(map[detect.ID]bool), posts: make(chan func()), done: make(chan struct{}), late: make(chan os.Signal, lateSignals), readers: make(map[job.Process]chan agent)}
+		posts: make(chan func()), done: make(chan struct{}), late: make(chan os.Signal, lateSignals), readers: make(map[job.Process]chan agent)}
 	for replica := range j.Degrees[0] {
 		if p := (job.Process{Replica: replica}); j.starts(p) {
 			d.readers[p] = make(chan agent, 1)
@@ -250,10 +246,7 @@ func (d *driver) carryOut(a head.Action) {
 	case head.Admit:
 		d.admit(a.Host)
 	case head.Free:
-		if d.signalled[a.Node] {
-			d.agents.at(a.Node).Free("")
-		}
-		d.freed[a.Node] = true
+		d.agents.at(a.Node).Free(a.Why)
 	case head.HandOver:
 		go d.resign()
 	case head.Declared:

@@ -7,34 +7,9 @@ import (
 	"time"
 
 	"github.com/intrahpc/intra/internal/agent/jobsocket"
-	"github.com/intrahpc/intra/internal/base/detect"
 	"github.com/intrahpc/intra/internal/head"
 	"github.com/intrahpc/intra/internal/job"
 )
-
-// leave makes a host leave the job, since its agent has received SIGTERM. If the host cannot
-// leave, the job ends with a last set of files. If the job cannot write one, only the agent
-// ends, at once, with its processes. But if that agent is the head, the whole job ends.
-func (d *driver) leave(node detect.ID) {
-	d.signalled[node] = true
-	if err := d.head.MayLeave(node, job.Process{}); err != nil {
-		switch {
-		case d.head.MayEnd():
-			d.step(head.End{Reason: "SIGTERM to the agent of a host"})
-		case d.head.Leads(node):
-			d.warnf("SIGTERM: this host is to leave: %v", err)
-			d.step(head.Signalled{Signal: terminate, Final: true})
-		default:
-			d.agents.at(node).Free(err.Error())
-		}
-		return
-	}
-	if d.freed[node] {
-		d.agents.at(node).Free("")
-		return
-	}
-	d.step(head.Leave{Node: node, Reason: "SIGTERM to its agent"})
-}
 
 // askDrain is the start of intrarun drain's question. A drain follows in JSON.
 const askDrain = "drain "

@@ -7,6 +7,7 @@ import (
 
 	"github.com/intrahpc/intra/internal/agent/agentd"
 	"github.com/intrahpc/intra/internal/agent/agentlog"
+	"github.com/intrahpc/intra/internal/head"
 	"github.com/intrahpc/intra/internal/head/decision"
 )
 
@@ -21,13 +22,13 @@ func TestHeadThatCannotLeaveEndsTheJob(t *testing.T) {
 		return s, s.goOn(t)
 	}
 	s, w := begun()
-	w.leave(agentOf(0))
+	w.step(head.Noticed{Node: agentOf(0)})
 	require.Empty(t, w.head.Summary().Text)
 	s.out.console.Close()
 	require.NotContains(t, s.out.err.String(), "SIGTERM")
 
 	s, w = begun()
-	w.leave(agentOf(1))
+	w.step(head.Noticed{Node: agentOf(1)})
 	require.Equal(t, "ended by SIGTERM", w.head.Summary().Text)
 	s.out.console.Close()
 	require.Contains(t, s.out.err.String(), "intrarun: SIGTERM: this host is to leave: it cannot leave: ")

@@ -112,7 +112,7 @@ func (o *reporter) Exited(of agentwire.Name, e supervise.Exit) {
 
 func (o *reporter) Failed(err error) { o.tell(head.Failed{Err: err.Error()}) }
 
-func (o *reporter) Leave() { o.post(func() { o.leave(o.node) }) }
+func (o *reporter) Leave() { o.tell(head.Noticed{Node: o.node}) }
 
 func (o *reporter) Disconnected(err error) {
 	o.tell(head.Disconnected{Node: o.node, Text: err.Error()})
