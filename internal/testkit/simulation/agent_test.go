@@ -89,11 +89,11 @@ func (p *process) end() head.Exited {
 
 // resync returns the reports of the agents of all hosts that are not lost.
 func (w *world) resync() (all []head.Resync) {
-	for i := range w.spec.hosts {
-		r := head.Resync{Node: firstNode + detect.ID(i)}
-		if w.lost[r.Node] {
+	for _, id := range w.nodes {
+		if !w.there(id) {
 			continue
 		}
+		r := head.Resync{Node: id}
 		for _, p := range w.agent(r.Node).All() {
 			r.Processes = append(r.Processes, head.Resynced(p.State))
 		}

@@ -3,7 +3,9 @@ package simulation
 import (
 	"fmt"
 	"slices"
+	"time"
 
+	"github.com/intrahpc/intra/internal/base/detect"
 	"github.com/intrahpc/intra/internal/head"
 	"github.com/intrahpc/intra/internal/job"
 )
@@ -18,6 +20,13 @@ type kill struct {
 	what    loss
 	point   string
 	count   int
+
+	// A request to leave, or to join.
+	host   detect.ID     // 0: that of the process
+	within time.Duration // 0: without a bound
+	again  int           // the same request follows after that many steps; 0: it does not
+	mortal bool          // the host is lost,
+	lost   int           // after that many steps
 }
 
 // loss identifies what is lost at a step of the run.
@@ -28,11 +37,17 @@ const (
 	aHost
 	aSpare
 	aLink
+	aNotice   // to the agent of a host
+	aDrain    // of a host
+	aMove     // of a process
+	aSignal   // to the head
+	anArrival // of a host
+	aDegree   // of a rank
 )
 
 func (k kill) String() string {
 	if k.what != aProcess {
-		return fmt.Sprintf("%s of %v@%s:%d", [...]string{"", "host", "a spare", "a link"}[k.what], k.process, k.point, k.count)
+		return fmt.Sprintf("%s of %v@%s:%d", [...]string{"", "host", "a spare", "a link", "notice", "drain", "move", "signal", "arrival", "degree"}[k.what], k.process, k.point, k.count)
 	}
 	if k.anybody {
 		return fmt.Sprintf("*@%s:%d", k.point, k.count)
@@ -71,10 +86,19 @@ type doomed struct {
 
 // strike kills the processes whose deaths are due at this step.
 func (w *world) strike() {
+	for i, x := range w.later {
+		if w.steps >= x.step {
+			w.later = slices.Delete(w.later, i, i+1)
+			x.do()
+			return
+		}
+	}
 	for i, d := range w.doomed {
 		if p := w.current(d.process); w.steps >= d.step {
 			w.doomed = slices.Delete(w.doomed, i, i+1)
-			w.kill(p, "other")
+			if p != nil {
+				w.kill(p, "other")
+			}
 			return
 		}
 	}
@@ -90,9 +114,15 @@ func (w *world) strike() {
 			continue
 		}
 		w.spent[i] = true
+		if k.what >= aNotice {
+			w.request(k)
+			return
+		}
 		switch k.what {
 		case aHost:
-			w.strikeHost(w.current(k.process).from.Node)
+			if p := w.current(k.process); p != nil {
+				w.strikeHost(p.from.Node)
+			}
 			return
 		case aSpare:
 			w.strikeSpare()
@@ -105,7 +135,7 @@ func (w *world) strike() {
 		if k.anybody {
 			p = w.processes[w.random.IntN(len(w.processes))]
 		}
-		if !p.dead {
+		if p != nil && !p.dead {
 			w.kill(p, k.point)
 			return
 		}
@@ -158,6 +188,10 @@ func (p *process) passes(point string) bool {
 			}
 		case k.anybody && k.count == all || !k.anybody && k.process == p.self && k.count == n:
 			p.w.spent[i] = true
+			if k.what >= aNotice { // not in the middle of a step
+				p.w.later = append(p.w.later, timed{p.w.steps, func() { p.w.request(k) }})
+				return false
+			}
 			return true
 		}
 	}

@@ -5,7 +5,7 @@ import "fmt"
 // describe returns the activity of a process.
 func (p *process) describe() string {
 	s := fmt.Sprintf("dead %v exited %v ended %v left %v placed %v woken %v mail %d events %d queue %v says %d calls %v meets %v gifts %d wires %d",
-		p.dead, p.exited, p.ended, p.left, p.log.State, p.woken, len(p.mail), len(p.events), p.queue, len(p.says), p.calls, p.meets, len(p.gifts), len(p.wires))
+		p.dead, p.exited, p.ended, p.left, p.log.State, p.woken, len(p.mail), len(p.events), p.queue, len(p.says), p.calls, p.meets, len(p.gifts), len(p.wires.All()))
 	if p.member == nil {
 		return s
 	}

@@ -79,6 +79,11 @@ func (p *process) begin() {
 	from := p.w.spec.restart
 	if from == nil {
 		p.msgs = sdr.NewEngine(p.messaging())
+		for _, q := range job.Processes(p.w.spec.degrees) {
+			if _, lives := p.lives[q]; !lives {
+				p.msgs.Dead(q.Rank, q.Replica)
+			}
+		}
 		return
 	}
 	f := from.files[p.self.Rank]
@@ -242,7 +247,7 @@ func (p *process) takePlace() error {
 // linked reports whether there is a link to the process of that incarnation. A
 // later process in the same slot has a higher incarnation.
 func (p *process) linked(q job.Process, life uint32) bool {
-	at := p.wires[q]
+	at := p.linkOf(q, 0)
 	return at != nil && at.birth <= life
 }
 

@@ -12,8 +12,7 @@ import (
 
 // check runs the job of a seed. It compares the final states of the ranks, and the way in
 // which the job ends, with the expected ones.
-func check(seed uint64) (*world, error) {
-	s := newSpec(seed)
+func check(s *spec) (*world, error) {
 	plain := newWorld(s.plain())
 	if err := plain.run(); err != nil {
 		return nil, fmt.Errorf("without failures: %w", err)
@@ -58,17 +57,16 @@ func (w *world) sameAs(plain *world) error {
 	return nil
 }
 
-// TestSimulation runs 2,000 jobs. INTRA_SOAK=N runs N jobs, INTRA_SEED=S only the job with
-// seed S.
-func TestSimulation(t *testing.T) {
-	usual := uint64(2000)
+// search runs usual jobs of a kind, and fewer in a short test. It returns their number, and how
+// often each event has happened. INTRA_SOAK=N runs N jobs, INTRA_SEED=S only the job with seed S.
+func search(t *testing.T, usual uint64, plan func(seed uint64) *spec) (n uint64, seen map[string]int) {
 	if testing.Short() {
-		usual = 300
+		usual = min(usual, 300)
 	}
 	var mu sync.Mutex
-	seen := make(map[string]int)
-	n := simseed.Search(t, usual, func(seed uint64) error {
-		w, err := check(seed)
+	seen = make(map[string]int)
+	n = simseed.Search(t, usual, func(seed uint64) error {
+		w, err := check(plan(seed))
 		if err != nil {
 			return err
 		}
@@ -79,6 +77,12 @@ func TestSimulation(t *testing.T) {
 		}
 		return nil
 	})
+	return n, seen
+}
+
+// TestSimulation runs 2,000 jobs.
+func TestSimulation(t *testing.T) {
+	n, seen := search(t, 2000, newSpec)
 	if n < 2000 {
 		return
 	}
@@ -92,5 +96,22 @@ func TestSimulation(t *testing.T) {
 		"a wrong message is found", "a wrong message of a dead process is found",
 	} {
 		require.Greater(t, seen[what], int(n)/2000, "too few of %q to mean anything", what)
+	}
+}
+
+// TestSimulationOfMoves runs 600 jobs of which hosts and processes leave, and to which others
+// come.
+func TestSimulationOfMoves(t *testing.T) {
+	n, seen := search(t, 600, moving)
+	if n < 600 {
+		return
+	}
+	t.Log(seen)
+	for _, what := range []string{
+		"a notice", "a host is to leave", "a process is to leave", "a head is to leave",
+		"a process is relieved", "a relief replaces a dead process", "a process that leaves is killed", "a host has left", "a head hands over",
+		"a job is interrupted", "exit code 7", "a host joins", "a process is let go", "a number of replicas is set",
+	} {
+		require.Positive(t, seen[what], "none of %q", what)
 	}
 }

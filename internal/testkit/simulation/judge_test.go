@@ -3,6 +3,7 @@ package simulation
 import (
 	"fmt"
 	"strings"
+	"syscall"
 
 	"github.com/intrahpc/intra/internal/head"
 	"github.com/intrahpc/intra/internal/head/decision"
@@ -14,6 +15,10 @@ import (
 // for the reason that the decision names.
 func (l *leader) judge(e decision.Entry) {
 	w := l.w
+	if w.spec.moves && (e.Code == head.ExitInterrupted || e.Code == head.InterruptCode(syscall.SIGTERM)) {
+		l.judgeInterrupted(e)
+		return
+	}
 	if e.Code != head.ExitLost {
 		w.fail("exit code %d, though every process was killed: %s", e.Code, e.Text)
 	}
@@ -122,7 +127,7 @@ func (l *leader) judgeLost(text string) {
 		"no backup was complete yet":  l.truth.complete == 0,
 		"all processes that held":     l.truth.complete > 0 && !held,
 		"it cannot be started":        l.truth.refused,
-		"no other host":               len(w.lost) == w.spec.hosts,
+		"no other host":               !l.staysAny(),
 		"no spare process is left":    l.tooFewSpares(),
 		"no process is left":          l.tooFewSpares(),
 		"its replacements died too":   l.exhausted(),
@@ -142,7 +147,7 @@ func (l *leader) lastOf(rank int) (last job.Process) {
 		for _, r := range l.state.Replaced {
 			lived = lived || r.Process == v.Process && r.Incarnation == v.Incarnation
 		}
-		if v.Process.Rank == rank && lived {
+		if v.Process.Rank == rank && lived && !v.Withdrawn && !v.Relieved {
 			last = v.Process
 		}
 	}

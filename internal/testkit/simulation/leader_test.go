@@ -35,6 +35,8 @@ type leader struct {
 	skipped  time.Duration          // time that the head's clock has skipped
 	deciding int                    // number of proposed decisions about recovery; the head handles no reply until they are in the log
 	booted   bool                   // all processes have begun
+	home     detect.ID              // the node of the agent on its host, 0: none
+	handing  bool                   // another host is about to become the head
 	over     bool                   // the decision to end the job, or to release all processes, was made
 	code     int
 	truth    witness
@@ -67,7 +69,9 @@ func (l *leader) config() head.Config {
 		c.Nodes = append(c.Nodes, n)
 	}
 	for _, p := range job.Processes(s.degrees) {
-		c.Of[p] = s.node(p)
+		if !s.isVacant(p) {
+			c.Of[p] = s.node(p)
+		}
 	}
 	for i := range s.spares {
 		c.Spares = append(c.Spares, c.Nodes[i%s.hosts].ID)
@@ -78,7 +82,38 @@ func (l *leader) config() head.Config {
 	if s.restart != nil {
 		c.Restart = "files"
 	}
+	if s.moves {
+		l.settle(&c)
+	}
 	return c
+}
+
+// settle describes the host of the head, and what may leave.
+func (l *leader) settle(c *head.Config) {
+	s := l.w.spec
+	if l.term == 0 {
+		l.home = firstNode
+	} else if l.home != 0 {
+		c.Self = l.home
+	}
+	c.Home, c.Drain, c.Grace = l.home, s.hosts > 1, s.grace
+	if c.Replicated {
+		c.Members = []detect.ID{head.FirstHead}
+		for i := 1; i < s.hosts; i++ {
+			c.Members = append(c.Members, firstNode+detect.ID(i))
+		}
+		if l.term == 0 {
+			l.state.Members = slices.Clone(c.Members)
+		}
+	}
+	if s.ranged {
+		c.Least = slices.Repeat([]int{1}, len(s.degrees))
+	}
+	for _, g := range l.w.guests {
+		if g.beside != 0 && g.beside == l.home {
+			c.Beside = append(c.Beside, g.node)
+		}
+	}
 }
 
 // boot makes all processes join and begin.
@@ -175,6 +210,14 @@ func (l *leader) moves(list []func(), all bool) []func() {
 	if at, ok := l.head.Deadline(); ok && (at <= l.now() || w.rifts > 0 && !l.over && w.random.IntN(50) == 0) {
 		list = append(list, l.steps.tick)
 	}
+	if l.handing && w.others(l.home) && w.random.IntN(5) == 0 {
+		list = append(list, l.handOver)
+	}
+	if w.spec.moves && w.random.IntN(10) == 0 {
+		if f := l.removal(); f != nil {
+			list = append(list, f)
+		}
+	}
 	if l.isStruck(w.spec.steady, 20) {
 		list = append(list, w.loseHead)
 	}
@@ -248,6 +291,12 @@ func (l *leader) do(acts []head.Action) {
 				l.w.fail("set %d was not abandoned and is discarded", a.Set)
 			}
 			delete(l.w.disk.sets, a.Set)
+		case head.Free:
+			l.free(a)
+		case head.Admit:
+			l.admit(a)
+		case head.HandOver:
+			l.handing = true
 		}
 	}
 }
@@ -290,6 +339,9 @@ func (l *leader) begin() {
 	if w.lost[a.Node] {
 		return
 	}
+	if w.gone[a.Node] {
+		w.fail("%v is started on a host that has left", a)
+	}
 	log := w.agent(a.Node).Start(name(a.To), a.Role == head.First)
 	if log == nil {
 		return // an earlier head has ordered this start
@@ -316,7 +368,7 @@ func (l *leader) receive(p *process) {
 	p.says = p.says[1:]
 	if p.held > 0 {
 		p.held--
-	} else if l.w.heirs > 0 {
+	} else if l.w.succeeds() {
 		p.note(e)
 	}
 	l.handling = nil
@@ -340,7 +392,7 @@ func (l *leader) receive(p *process) {
 // exit handles the exit of a process, after all its messages.
 func (l *leader) exit(p *process) {
 	p.exited = true
-	if l.w.heirs > 0 {
+	if l.w.succeeds() {
 		p.note(p.end())
 	}
 	l.step(p.end())

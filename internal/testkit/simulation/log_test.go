@@ -7,6 +7,7 @@ import (
 	"github.com/intrahpc/intra/internal/base/detect"
 	"github.com/intrahpc/intra/internal/head"
 	"github.com/intrahpc/intra/internal/head/decision"
+	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
@@ -55,8 +56,14 @@ func (l *leader) apply(e decision.Entry) {
 		if p == nil { // no agent has started this process
 			continue
 		}
-		if !p.dead && !p.left {
+		if v.Cause == job.CauseRelieved || v.Cause == job.CauseDropped {
+			l.departed(p, v)
+		} else if !p.dead && !p.left {
 			w.fail("%v is declared dead (%s: %s), but lives", p, v.Cause, v.Detail)
+		}
+		if at := l.state.Places[v.Process]; at.Incarnation > v.Incarnation && at.Status != decision.Dead && !p.departed {
+			w.seen["a relief replaces a dead process"]++
+			l.truth.tries[v.Process]++
 		}
 		p.declared = true
 		l.truth.dying = append(l.truth.dying, p)
@@ -69,6 +76,10 @@ func (l *leader) apply(e decision.Entry) {
 		l.over, l.code = true, e.Code
 	case e.Kind == decision.Released:
 		l.over = true
+	case e.Kind == decision.Left && e.Node != 0:
+		w.seen["a host is to leave"]++
+	case e.Kind == decision.Ending:
+		w.seen["a job is interrupted"]++
 	case e.Kind == decision.SetAbandoned:
 		w.seen["files abandoned"]++
 		w.disk.given[e.Abandoned.Set] = true

@@ -14,9 +14,18 @@ import (
 // strikeHost ends all processes and spares of a host. In a job on one host the agent
 // reports their ends. In other jobs no report arrives until the host is declared lost.
 func (w *world) strikeHost(of detect.ID) {
-	if w.lost[of] {
+	hosted := w.spec.moves && w.spec.hosts > 1 && of == w.head.home && w.head.head != nil // the head is there
+	if w.lost[of] || w.spec.moves && w.spec.hosts > 1 && !w.others(of) || hosted && !w.head.mayBeLost() {
 		return
 	}
+	w.loseAgent(of)
+	if w.spec.hosts > 1 && w.head.mayBeLost() && (hosted || w.random.IntN(3) == 0) {
+		w.loseHead()
+	}
+}
+
+// loseAgent loses the agent of a host, with all processes and spares there.
+func (w *world) loseAgent(of detect.ID) {
 	w.seen["a host is lost"]++
 	for _, p := range w.processes {
 		if p.from.Node == of {
@@ -29,9 +38,6 @@ func (w *world) strikeHost(of detect.ID) {
 	if w.spec.hosts > 1 {
 		w.lost[of] = true
 		w.head.losing = append(w.head.losing, of)
-		if w.head.mayBeLost() && w.random.IntN(3) == 0 {
-			w.loseHead()
-		}
 	}
 }
 

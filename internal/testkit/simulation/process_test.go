@@ -11,6 +11,7 @@ import (
 
 	"github.com/intrahpc/intra/internal/head"
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/recovery"
 	"github.com/intrahpc/intra/internal/testkit/sdrtest"
 	"github.com/intrahpc/intra/transport"
 	"github.com/intrahpc/intra/transport/sdr"
@@ -44,6 +45,8 @@ type process struct {
 	known    bool // the head has certainly handled that decision
 	ended    bool // the program has returned
 	left     bool // the head has released the process
+	stands   bool // the process stands in a cut
+	departed bool // another process has its slot, or its rank has fewer replicas: it never leaves the cut
 	released bool
 
 	events   []*job.Message // messages of the head that the agent has passed on
@@ -52,7 +55,7 @@ type process struct {
 	meets    []*process     // processes to which links are being made
 	says     []head.Event   // events in flight to the head
 	gifts    []*gift        // states that are being sent in parallel to the program
-	wires    map[job.Process]*process
+	wires    recovery.Links[*process]
 	reported map[*process]bool // dead processes of whose deaths the links are informed; these links end
 
 	taking  *taking
@@ -66,7 +69,7 @@ var errKilled = errors.New("killed")
 
 // newProcess starts a process, which waits for its slot.
 func (w *world) newProcess(a head.Start, log *processLog) *process {
-	p := &process{w: w, role: a.Role, reached: make(map[string]int), wires: make(map[job.Process]*process), reported: make(map[*process]bool)}
+	p := &process{w: w, role: a.Role, reached: make(map[string]int), reported: make(map[*process]bool)}
 	for _, old := range w.processes {
 		if old.from.Node == a.Node && old.from.ID == a.ID && !old.exited {
 			w.fail("%v is started, but %v has not ended", a, old)
@@ -120,7 +123,7 @@ func (p *process) place(s *job.Setup) {
 // start begins the run, after all processes have joined.
 func (p *process) start(peers []job.Peer) {
 	for _, q := range peers {
-		p.wires[q.Process] = p.w.holders[endpoint(q.Process, q.Incarnation)]
+		p.wire(p.w.holders[endpoint(q.Process, q.Incarnation)])
 	}
 	p.woken = true
 	p.begin()
@@ -203,11 +206,23 @@ func (p *process) Sends() { p.at("frame") }
 func (p *process) Knows(other sdrtest.End) bool { return !p.wired(other.(*process)) }
 
 // wired reports whether p has a link to another process and does not know of its death.
-func (p *process) wired(q *process) bool { return p.wires[q.self] == q }
+func (p *process) wired(q *process) bool { return p.linkOf(q.self, q.birth) == q }
+
+// wire records a link to a process, unless that is dead.
+func (p *process) wire(q *process) bool { return p.wires.Add(q.self, q.birth, q) }
+
+// linkOf returns the process of that incarnation (0: the one in the slot), nil if there is no link
+// to it.
+func (p *process) linkOf(q job.Process, birth uint32) *process {
+	if l := p.wires.Find(q, birth); l != nil {
+		return l.Link
+	}
+	return nil
+}
 
 // linkTo returns the link to a process, nil if the process is dead or has not joined yet.
 func (p *process) linkTo(to job.Process) transport.Link {
-	if q := p.wires[to]; q != nil {
+	if q := p.linkOf(to, 0); q != nil {
 		return p.w.link(p, q)
 	}
 	return nil
@@ -288,10 +303,9 @@ func (p *process) settle() {
 			p.died(event.Process, event.Incarnation)
 			p.tell(&job.Message{Kind: job.KindHandled, Epoch: event.Epoch})
 		case connected:
-			if at := p.wires[event.to.self]; at != nil && at.birth > event.to.birth {
-				continue // the late process has died since
+			if !p.wire(event.to) {
+				continue // the process has died since
 			}
-			p.wires[event.to.self] = event.to
 			for _, e := range p.queue { // the death was reported before the peer was linked
 				if v, ok := e.(job.Verdict); ok {
 					p.mourn(v)
@@ -313,8 +327,8 @@ func (p *process) isDue(event job.Event) bool {
 	if !ok {
 		return true
 	}
-	q := p.wires[v.Process]
-	if q == nil || q.birth != v.Incarnation {
+	q := p.linkOf(v.Process, v.Incarnation)
+	if q == nil {
 		return true
 	}
 	l := p.w.links[pair{q, p}]
@@ -323,8 +337,8 @@ func (p *process) isDue(event job.Event) bool {
 
 // mourn reports a death to the link to the dead process, if there is one.
 func (p *process) mourn(v job.Verdict) {
-	q := p.wires[v.Process]
-	if q == nil || q.birth != v.Incarnation || p.reported[q] {
+	q := p.linkOf(v.Process, v.Incarnation)
+	if q == nil || p.reported[q] {
 		return
 	}
 	p.reported[q] = true
@@ -357,17 +371,24 @@ func (p *process) meet() {
 
 // died handles a death, after all frames of the dead process have arrived.
 func (p *process) died(dead job.Process, birth uint32) {
-	if q := p.wires[dead]; q != nil && q.birth == birth {
-		delete(p.wires, dead)
+	_, holds := p.wires.Remove(dead, birth)
+	p.member.Died(dead)
+	delete(p.outbound, dead)
+	if holds || dead == p.self && birth != p.birth { // another process lives in the slot
+		p.changed()
+		return
 	}
+	p.bury(dead)
+}
+
+// bury removes the dead process of a slot from the live ones.
+func (p *process) bury(dead job.Process) {
 	if _, lived := p.lives[dead]; lived {
 		delete(p.lives, dead)
 		if dead.Rank == p.self.Rank {
 			p.machine.Dead(dead.Replica)
 		}
 	}
-	p.member.Died(dead)
-	delete(p.outbound, dead)
 	p.changed()
 	if p.msgs != nil {
 		p.msgs.Dead(dead.Rank, dead.Replica)

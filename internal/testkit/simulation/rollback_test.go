@@ -12,7 +12,7 @@ import (
 // return an error.
 func (p *process) rollback(o job.Order) {
 	p.slots.Back(o.Number, o.Older)
-	p.program, p.drained = nil, false
+	p.program, p.drained, p.stands = nil, false, false
 	p.forgiven()
 	p.outbound = make(map[job.Process]*outbound)
 	p.endLife(errBack)

@@ -47,6 +47,7 @@ func (p *process) step(s recovery.Step, seen uint64) error {
 	case recovery.Save:
 		return p.save(s.Number, s.Set)
 	case recovery.Leave:
+		p.stands = false
 		p.pause()
 		if len(s.Joined) == 0 {
 			if err := p.endCut(); err != nil {
@@ -56,6 +57,7 @@ func (p *process) step(s recovery.Step, seen uint64) error {
 		p.reach("go")
 		return nil
 	case recovery.GiveUp:
+		p.stands = false
 		p.pause()
 		p.msgs.CancelCut()
 		p.pause()
@@ -115,6 +117,7 @@ func (p *process) drain(number uint64) error {
 	if err != nil && (!p.member.Cancelled() || !errors.Is(err, context.Canceled) && !errors.Is(err, sdr.ErrCancelled) && !errors.Is(err, errBack)) {
 		return err
 	}
+	p.stands = true
 	p.reply(p.member.Drained()...)
 	return nil
 }
@@ -208,8 +211,8 @@ func (p *process) admit(joined []job.Peer) error {
 		return err
 	}
 	for _, q := range joined {
-		if at := p.wires[q.Process]; q.Process != p.self && (at == nil || at.birth != q.Incarnation) {
-			p.died(q.Process, q.Incarnation)
+		if q.Process != p.self && p.wires.Find(q.Process, q.Incarnation) == nil {
+			p.bury(q.Process)
 		}
 	}
 	p.reach("admit")

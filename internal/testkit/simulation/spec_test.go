@@ -47,6 +47,11 @@ type spec struct {
 	cost    time.Duration // time that processes report for a backup
 	restart *restart
 
+	moves  bool          // hosts and processes come and leave
+	ranged bool          // ranks may have fewer replicas
+	grace  time.Duration // from SIGTERM to the head until its host ends; 0: unbounded
+	vacant int           // number of replicas of each rank that are missing at the start, if it has more
+
 	compared bool // replicas compare their messages
 	wrong    int  // number of the received message that is wrong; 0: none
 	doomed   bool // the sender of that message dies soon
@@ -180,6 +185,11 @@ func (s *spec) plain() *spec {
 
 // replaces reports whether the job replaces lost processes.
 func (s *spec) replaces() bool { return s.start || s.spares > 0 }
+
+// isVacant reports whether a slot has no process at the start.
+func (s *spec) isVacant(p job.Process) bool {
+	return p.Replica > 0 && p.Replica >= s.degrees[p.Rank]-s.vacant
+}
 
 // node returns the first host of a process.
 func (s *spec) node(p job.Process) detect.ID {

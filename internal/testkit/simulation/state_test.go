@@ -101,8 +101,8 @@ func cloneImage(im [][]byte) [][]byte {
 
 // stateFor returns the state that is being sent to a joiner, nil if the joiner has died.
 func (p *process) stateFor(to job.Process) *outbound {
-	if p.outbound[to] == nil && p.wires[to] != nil {
-		p.outbound[to] = &outbound{to: p.wires[to], generation: p.member.Generation()}
+	if l := p.wires.Joiner(to); p.outbound[to] == nil && l != nil {
+		p.outbound[to] = &outbound{to: l.Link, generation: p.member.Generation()}
 	}
 	return p.outbound[to]
 }
@@ -215,7 +215,7 @@ type gift struct {
 // giveTo sends a copy to another process, in parallel to the program. step is the point of
 // death in the middle.
 func (p *process) giveTo(s stateCopy, to job.Process, l label, step string) {
-	q := p.wires[to]
+	q := p.linkOf(to, 0)
 	if q == nil {
 		return // the process has died; the head handles this
 	}
@@ -228,7 +228,7 @@ func (p *process) giveTo(s stateCopy, to job.Process, l label, step string) {
 func (p *process) give() {
 	n := p.w.random.IntN(len(p.gifts))
 	g := p.gifts[n]
-	if p.wires[g.to.self] != g.to {
+	if !p.wired(g.to) {
 		p.gifts = slices.Delete(p.gifts, n, n+1)
 		return
 	}

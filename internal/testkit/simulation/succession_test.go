@@ -12,6 +12,9 @@ func (l *leader) mayBeLost() bool {
 	return l.w.heirs > 0 && l.head != nil && l.booted && !l.head.Ended()
 }
 
+// succeeds reports whether another head may follow this one, so that agents record what it needs.
+func (w *world) succeeds() bool { return w.heirs > 0 || w.spec.moves }
+
 // isStruck decides at random whether the head is lost now, once in steady steps. If the
 // plan says so, this may also happen while the head is handling a death, once in busy
 // steps.
@@ -52,6 +55,7 @@ func (w *world) loseHead() {
 		p.receive(w.random.IntN(len(p.mail) + 1))
 		p.mail = nil
 	}
+	l.handing = false
 	l.absent = w.random.IntN(2) * w.random.IntN(100)
 }
 
@@ -59,8 +63,12 @@ func (w *world) loseHead() {
 // agents repeat the rest.
 func (w *world) succeed() {
 	l := w.head
+	w.turnAway()
 	for len(l.losing) > 0 {
 		l.declareLost()
+	}
+	if w.spec.moves {
+		w.settleHead()
 	}
 	for _, p := range w.processes {
 		if p.lost {
@@ -78,12 +86,17 @@ func (w *world) succeed() {
 	h, acts := head.Restore(l.config(), head.Succession{State: l.state.Clone(), Agents: w.resync(), Term: l.term, Joined: l.joined}, l.now())
 	l.head = h
 	l.perform(acts)
+	for _, id := range w.nodes {
+		if w.signalled[id] && w.there(id) { // the agent repeats its notice
+			l.notified(id)
+		}
+	}
 }
 
 // spares counts the processes that wait for a slot, as far as the head can know of them.
 func (l *leader) spares() (n int) {
 	for _, p := range l.w.processes {
-		if p.role == head.Spare && p.self == p.from.ID && !p.dead && !l.truth.promised[p.from.ID] && !slices.ContainsFunc(p.says, isJoined) {
+		if p.role == head.Spare && p.self == p.from.ID && !p.dead && !l.leaves(p) && !l.truth.promised[p.from.ID] && !slices.ContainsFunc(p.says, isJoined) {
 			n++
 		}
 	}

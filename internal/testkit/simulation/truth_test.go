@@ -1,6 +1,9 @@
 package simulation
 
 import (
+	"slices"
+
+	"github.com/intrahpc/intra/internal/base/detect"
 	"github.com/intrahpc/intra/internal/head"
 	"github.com/intrahpc/intra/internal/head/decision"
 	"github.com/intrahpc/intra/internal/job"
@@ -105,7 +108,7 @@ func (l *leader) lives(p *process) bool {
 		return false
 	}
 	at, ok := l.state.Recovery.Places[p.self]
-	return !ok || at.Incarnation == p.birth && (at.Status == recovery.Lives || at.Status == recovery.Ended)
+	return !ok && p.birth == firstLife || ok && at.Incarnation == p.birth && (at.Status == recovery.Lives || at.Status == recovery.Ended)
 }
 
 // alive counts the replicas of a rank that have their state and were not declared
@@ -124,7 +127,7 @@ func (l *leader) alive(rank int) (n int) {
 func (t *witness) kept(l *leader, e decision.Entry) {
 	switch e.Kind {
 	case decision.Placed:
-		if e.Incarnation > firstLife && !e.Spare {
+		if e.Incarnation > firstLife && !e.Spare && !e.Relieves {
 			t.tries[e.Process]++
 		}
 		return
@@ -175,6 +178,14 @@ func (l *leader) holder(p job.Process) job.Endpoint {
 	return endpoint(p, l.state.Places[p].Incarnation)
 }
 
+// recipient returns the endpoint of the process that gets the state of a slot.
+func (l *leader) recipient(p job.Process) job.Endpoint {
+	if at, ok := l.state.Reliefs[p]; ok {
+		return endpoint(p, at.Incarnation)
+	}
+	return l.holder(p)
+}
+
 // foresee checks that an entry may be proposed.
 func (l *leader) foresee(e decision.Entry) {
 	t := &l.truth
@@ -207,6 +218,7 @@ func (l *leader) sends(a head.Send) {
 	to := l.at[a.To]
 	if m.Kind == job.KindRelease && !l.state.Released {
 		l.w.seen["dismissed"]++
+		delete(l.truth.given, to) // its rank has enough replicas
 	}
 	if m.Kind != job.KindOrder || to == nil {
 		return
@@ -214,7 +226,7 @@ func (l *leader) sends(a head.Send) {
 	t, w, o := &l.truth, l.w, m.Order
 	switch o.Kind {
 	case job.OrderTransfer:
-		t.given[w.holders[l.holder(o.Process)]] = gave{o.Number, to}
+		t.given[w.holders[l.recipient(o.Process)]] = gave{o.Number, to}
 	case job.OrderCutAt:
 		w.noteAhead(*o)
 		t.cut = o.Number
@@ -248,6 +260,9 @@ func (l *leader) kills(a head.Kill) {
 		w.fail("%v has to be killed, because it does not end when it is released", p)
 	case l.over:
 		return
+	case l.mayFence(p):
+		w.seen["a process that leaves is killed"]++
+		return
 	}
 	why := false
 	for _, r := range w.broken {
@@ -280,6 +295,9 @@ func (l *leader) publishes(a head.Publish) {
 
 // passes checks that a process may continue beyond a safe point.
 func (l *leader) passes(p *process, point uint64) {
+	if p.departed {
+		l.w.fail("%v passes safe point %d, but it has left its slot", p, point)
+	}
 	if l.truth.cut > 0 && point >= l.truth.cut && p.member.Generation() == l.state.Recovery.Generation {
 		l.w.fail("%v passes safe point %d, but the cut is at %d", p, point, l.truth.cut)
 	}
@@ -315,9 +333,14 @@ func (l *leader) survives(v *process) bool {
 	return l.truth.complete > 0
 }
 
+// staysAny reports whether some host is neither lost nor about to leave.
+func (l *leader) staysAny() bool {
+	return slices.ContainsFunc(l.w.nodes, func(id detect.ID) bool { return !l.w.lost[id] && !l.state.Leaves(id) })
+}
+
 // exhausted reports whether no further process is possible for some slot.
 func (l *leader) exhausted() bool {
-	if l.truth.refused || l.tooFewSpares() || len(l.w.lost) == l.w.spec.hosts {
+	if l.truth.refused || l.tooFewSpares() || !l.staysAny() {
 		return true
 	}
 	for _, n := range l.truth.tries {

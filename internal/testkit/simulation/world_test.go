@@ -35,6 +35,11 @@ type world struct {
 	broken    []rift // links that have broken permanently
 	rifts     int    // number of these whose ends are live
 	lost      map[detect.ID]bool
+	nodes     []detect.ID        // hosts that are a part of the job, or were
+	guests    []*guest           // hosts that have come to the running job
+	signalled map[detect.ID]bool // hosts whose agents were given notice
+	gone      map[detect.ID]bool // hosts that have left, and whose agents have ended
+	later     []timed
 	agents    map[detect.ID]*hostLog    // by host
 	holders   map[job.Endpoint]*process // the processes that have, or had, each slot
 	hello     *job.Hello
@@ -48,6 +53,10 @@ type pair struct{ from, to *process }
 func newWorld(s *spec) *world {
 	w := &world{spec: s, random: rand.New(rand.NewPCG(s.seed, 5)), links: make(map[pair]*sdrtest.Link), pasts: sdrtest.NewPasts(s.degrees), slow: make(map[*sdrtest.Link]int),
 		seen: make(map[string]int), reached: make(map[string]int), spent: make([]bool, len(s.kills)), disk: newDisk()}
+	w.signalled, w.gone = make(map[detect.ID]bool), make(map[detect.ID]bool)
+	for i := range s.hosts {
+		w.nodes = append(w.nodes, firstNode+detect.ID(i))
+	}
 	w.heirs, w.hello = s.heirs, &job.Hello{Tag: true}
 	w.lost, w.agents, w.holders = make(map[detect.ID]bool), make(map[detect.ID]*hostLog), make(map[job.Endpoint]*process)
 	w.head = newLeader(w)
@@ -76,7 +85,7 @@ func (w *world) run() error {
 		case w.pasts.Err() != nil:
 			return w.pasts.Err()
 		case w.head.ended():
-			return nil
+			return w.remains()
 		case w.steps >= w.most():
 			return fmt.Errorf("no end: %s", w.state())
 		}
@@ -92,6 +101,16 @@ func (w *world) run() error {
 		}
 		w.choices[w.random.IntN(len(w.choices))]()
 	}
+}
+
+// remains reports processes that are left over at the end of the job.
+func (w *world) remains() error {
+	for _, p := range w.processes {
+		if !p.dead && !p.left {
+			return fmt.Errorf("%v is left over: %s", p, w.state())
+		}
+	}
+	return nil
 }
 
 // most bounds the steps of a job. A step takes a microsecond of virtual time. A program

@@ -93,7 +93,7 @@ func (x *wrong) comparedBy(w *world, at job.Process) {
 		return
 	}
 	for i, p := range w.processes {
-		if p.self == at && p.birth == x.taker.wires[at].birth {
+		if p.self == at && p.birth == x.taker.linkOf(at, 0).birth {
 			x.others = append(x.others, uint32(i))
 		}
 	}
