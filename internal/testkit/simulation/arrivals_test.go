@@ -13,6 +13,7 @@ import (
 type guest struct {
 	node   detect.ID
 	beside detect.ID // the node of the start on its host, 0 if there is none
+	slots  int
 	k      kill
 }
 
@@ -25,12 +26,12 @@ func (l *leader) arrive(k kill) {
 		return
 	}
 	w.seen["a host is ready to join"]++
-	g := &guest{node: node, k: k}
+	g := &guest{node: node, k: k, slots: 1 + w.random.IntN(4)}
 	if w.random.IntN(3) == 0 {
 		g.beside = l.home
 	}
 	w.guests = append(w.guests, g)
-	l.step(head.HostArrives{Host: decision.Host{Node: node, Name: name, Slots: 1 + w.random.IntN(4), Listen: "host", Beats: "host:1"}, Beside: g.beside != 0})
+	l.step(head.HostArrives{Host: decision.Host{Node: node, Name: name, Slots: g.slots, Listen: "host", Beats: "host:1"}, Beside: g.beside != 0})
 }
 
 // admit makes a host a part of the job. It may be lost at once.

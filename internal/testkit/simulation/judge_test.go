@@ -127,7 +127,7 @@ func (l *leader) judgeLost(text string) {
 		"no backup was complete yet":  l.truth.complete == 0,
 		"all processes that held":     l.truth.complete > 0 && !held,
 		"it cannot be started":        l.truth.refused,
-		"no other host":               !l.staysAny(),
+		"no other host":               !l.room(),
 		"no spare process is left":    l.tooFewSpares(),
 		"no process is left":          l.tooFewSpares(),
 		"its replacements died too":   l.exhausted(),

@@ -333,14 +333,27 @@ func (l *leader) survives(v *process) bool {
 	return l.truth.complete > 0
 }
 
-// staysAny reports whether some host is neither lost nor about to leave.
-func (l *leader) staysAny() bool {
-	return slices.ContainsFunc(l.w.nodes, func(id detect.ID) bool { return !l.w.lost[id] && !l.state.Leaves(id) })
+// room reports whether some host that is neither lost nor about to leave has a free slot. Only
+// hosts that have joined have few.
+func (l *leader) room() bool {
+	return slices.ContainsFunc(l.w.nodes, func(id detect.ID) bool {
+		if l.w.lost[id] || l.state.Leaves(id) {
+			return false
+		}
+		used := 0
+		for _, p := range l.w.processes {
+			if p.from.Node == id && !p.exited {
+				used++
+			}
+		}
+		g := l.w.guest(id)
+		return g == nil || used < g.slots
+	})
 }
 
 // exhausted reports whether no further process is possible for some slot.
 func (l *leader) exhausted() bool {
-	if l.truth.refused || l.tooFewSpares() || !l.staysAny() {
+	if l.truth.refused || l.tooFewSpares() || !l.room() {
 		return true
 	}
 	for _, n := range l.truth.tries {
