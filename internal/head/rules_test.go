@@ -68,6 +68,7 @@ var rules = []ruletest.Rule{
 	ruletest.New("files.go", "the job ends after its files are complete", "	pl.publishing++\n", ""),
 	ruletest.New("message.go", "recovery learns of finished processes", "	h.recovery.happened(m, (*recovery.Head).Finished)\n", ""),
 	ruletest.New("arrive.go", "a host that has joined is a part of the job", "	h.act(Admit{*host})\n", ""),
+	ruletest.New("arrive.go", "a host that joins beside a head that leaves does, too", "	if h.noticed && slices.Contains(h.config.Beside, host.Node) {\n		h.leaveWithHead(host.Node)\n	}\n", ""),
 	ruletest.New("restore.go", "a successor knows the hosts that have joined", "		h.config.enter(&h.state.Hosts[i])\n", "		_ = i\n"),
 	ruletest.New("join.go", "recovery knows which slots are vacant", "Vacant: ms.vacancies(), ", ""),
 	ruletest.New("death.go", "a vacant slot is no failure", "	if m.vacant() {\n		ds.tell(v)\n		return\n	}\n", ""),
