@@ -81,7 +81,7 @@ func (o *options) complete() (err error) {
 		o.Replace, o.given["replace"] = true, []string{bare}
 	}
 	if !o.has("drain") {
-		o.Drain = o.Lag == 0 && managed(os.Getenv) // a job with -lag takes no cut, in which processes could move
+		o.Drain = managed(os.Getenv)
 	}
 	o.Links.MPIBetween = o.Links.MPI && o.Links.Kind != job.LinkMPI
 	if o.Links.Kind == job.LinkMPI {

@@ -135,7 +135,6 @@ var linkFlags = []row{
 			{with: "sdc", why: "only one replica has a result that is kept"},
 			{with: "check", why: "checked mode compares what each replica computes itself"},
 			{with: "diverge", why: "only one replica has a result that is kept"},
-			{with: "replace", why: noCut}, {with: "spares", why: noCut}, {with: "checkpoint", why: noCut}, {with: "restart", why: noCut}, {with: "drain", why: noCut},
 			{with: "fault=again", why: "it uses the settled points of -lag"},
 		}},
 	{name: "direct", group: links, arg: "WHEN", optional: true, initial: string(job.DirectAuto),
@@ -154,9 +153,6 @@ var linkFlags = []row{
 
 // leastLag is the shortest age of an image that -lag accepts, other than 0.
 const leastLag = time.Millisecond
-
-// noCut explains why no process can join a job that keeps results.
-const noCut = "processes join and are saved at consistent cuts, which a job that keeps results does not take"
 
 // directOn are the arguments of -direct that request stores.
 var directOn = []string{string(job.DirectOn), bare}

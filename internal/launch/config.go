@@ -133,11 +133,8 @@ func (c *Config) validate() error {
 	if err := c.Faults.validate(c.Degrees); err != nil {
 		return err
 	}
-	switch {
-	case c.Lag == 0 && c.Faults.Stale:
+	if c.Lag == 0 && c.Faults.Stale {
 		return errors.New("-fault stale: nothing is kept without -lag: add -lag, like -lag 1s, or leave out -fault stale")
-	case c.Lag > 0 && c.Replace:
-		return errors.New("-lag: processes join at consistent cuts, which a job that keeps results does not take: leave out -replace and -r MIN..MAX, or -lag")
 	}
 	for i, clone := range c.Clones {
 		if !slices.Contains(processes, clone.Process) {

@@ -91,11 +91,11 @@ func (r *recovering) waitChange(seen uint64, yield func(func())) (err error) {
 
 // drain receives all messages that were sent before the cut.
 func (r *recovering) drain(number uint64, yield func(func())) error {
+	if err := r.sharing.keeper.enterCut(number, yield); err != nil || r.member.Cancelled() {
+		return err
+	}
 	ctx, stop := context.WithCancel(r.runCtx)
 	defer stop()
-	if r.sharing.keeper != nil {
-		return errKeptCut
-	}
 	r.stopDrain, r.cutAt = stop, nil
 	r.noReturn()
 	msgs := r.messages.Load()

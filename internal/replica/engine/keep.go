@@ -72,10 +72,43 @@ func newKeeper(h *sharing, r *recovering) *keeper {
 		}
 		return nil
 	}
-	k := &keeper{sharing: h, recovering: r, points: make(map[uint64]*settled)}
-	k.machine = kept.New(kept.Config{Replica: h.setup.Self.Replica, Room: inboxBytes, Strays: strayBytes,
-		First: kept.Plan{Types: []uint64{keptType}, Share: 1 << 15, Next: firstInterval}})
+	k := &keeper{sharing: h, recovering: r}
+	k.begin()
 	return k
+}
+
+// begin makes the keeper that of a replica which has the state of its rank and keeps nothing:
+// at the start of the job, when it joins, and after a rollback.
+func (k *keeper) begin() {
+	k.failure, k.entered, k.sections = nil, false, 0
+	k.held, k.out, k.pins = nil, nil, nil
+	k.points, k.place, k.spare = make(map[uint64]*settled), nil, nil
+	k.once.kept, k.results, k.dropped, k.at = nil, nil, 0, 0
+	k.lacks.Store(false)
+	k.machine = kept.New(kept.Config{Replica: k.setup.Self.Replica, Room: inboxBytes, Strays: strayBytes,
+		First: kept.Plan{Types: []uint64{keptType}, Share: 1 << 15, Next: firstInterval}})
+}
+
+// resume is begin for a replica that continues from a cut, once the links to its siblings are
+// set. The caller holds the lock.
+func (k *keeper) resume() {
+	if k == nil {
+		return
+	}
+	k.begin()
+	if k.sibling() == nil {
+		k.dead()
+	}
+}
+
+// join makes the sibling live, in a cut in which it has joined. The caller holds the lock.
+func (k *keeper) join() {
+	if k == nil {
+		return
+	}
+	if err := k.machine.Join(); err != nil {
+		k.fail(err)
+	}
 }
 
 // Fetch makes memory current on both replicas.
@@ -182,7 +215,7 @@ func (k *keeper) done(yield func(func())) (err error) {
 			return k.broke(err)
 		case s.Kind == kept.Back:
 			return errBehind
-		case s.Kind != kept.Wait:
+		case s.Kind == kept.Missed && k.recovering.member.Cancelled(), s.Kind != kept.Wait && s.Kind != kept.Missed:
 			return nil
 		}
 		yield(func() {
@@ -211,6 +244,8 @@ func (k *keeper) broke(err error) error {
 // ends the run of the program. The caller does not hold the lock.
 func (k *keeper) outcome(err error) error {
 	if errors.Is(err, errBehind) {
+		k.mu.Lock()
+		defer k.mu.Unlock()
 		return k.goBack()
 	}
 	return err

@@ -147,7 +147,7 @@ func fill(im *checkpoint.Image, parts []kept.Part, payload []byte) error {
 // and statistics.
 func (k *keeper) frame(f kept.Frame, payload []byte) *transport.Frame {
 	out := k.outFrame(update.Message{Kind: update.KindKept, Task: int(f.Kind), Section: f.Number, Signature: f.Signature, Deaths: f.Bytes})
-	if f.Kind == kept.Applied {
+	if f.Kind == kept.Applied || f.Kind == kept.Passed {
 		return out
 	}
 	out.Payload = append(out.Payload[:0], payload)
@@ -180,14 +180,14 @@ func (k *keeper) sibling() transport.Link { return k.peers[1-k.setup.Self.Replic
 func (k *keeper) arrive(m update.Message, payload []byte) error {
 	f := kept.Frame{Kind: kept.FrameKind(m.Task), Number: m.Section, Signature: m.Signature, Bytes: m.Deaths}
 	switch {
-	case k == nil || m.Task > int(kept.Applied):
+	case k == nil || m.Task > int(kept.Passed):
 		return fmt.Errorf("%w: kind %d", errKept, m.Task)
 	case f.Kind == kept.Half:
 		var err error
 		if f.Proposal, payload, err = parseHalf(payload); err != nil {
 			return err
 		}
-	case f.Kind == kept.Pieces && f.Bytes != uint64(len(payload)):
+	case (f.Kind == kept.Pieces || f.Kind == kept.Whole) && f.Bytes != uint64(len(payload)):
 		return fmt.Errorf("%w: %d bytes, and not %d", errKept, len(payload), f.Bytes)
 	}
 	k.machine.Arrive(f, payload)

@@ -12,8 +12,6 @@ import (
 
 var errKeptFiles = errors.New("a replica may have to run a part of the program again alone (-lag), which package file does not support: run the job with -lag 0")
 
-var errKeptCut = errors.New("safe point: a job that keeps results (-lag) takes no consistent cut, so no process can join, move or be saved: run it with -lag 0")
-
 // safePoint is called at each safe point that no earlier run has passed, after everything
 // else. At a settled point it makes an image, from which this replica can run again.
 func (k *keeper) safePoint(point uint64) error {
@@ -22,6 +20,21 @@ func (k *keeper) safePoint(point uint64) error {
 	err := k.settle(point)
 	k.mu.Unlock()
 	return k.outcome(err)
+}
+
+// enterCut makes all memory current on both replicas, in a cut. If the cut is cancelled
+// meanwhile, that may have no effect. The caller holds the lock.
+func (k *keeper) enterCut(number uint64, yield func(func())) error {
+	if k == nil {
+		return nil
+	}
+	k.sections = 0
+	k.machine.Cut(number)
+	err := k.done(yield)
+	if errors.Is(err, errBehind) {
+		return k.goBack()
+	}
+	return err
 }
 
 // settle performs the steps of a safe point. The caller holds the lock.
@@ -135,10 +148,8 @@ func (k *keeper) discard(point uint64) {
 }
 
 // goBack ends the run of the program. The next run begins at the oldest image. This process
-// runs alone until it reaches the point where it stopped.
+// runs alone until it reaches the point where it stopped. The caller holds the lock.
 func (k *keeper) goBack() error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
 	r := k.recovering
 	if r.program == nil {
 		return errBack

@@ -21,10 +21,7 @@ func (k *keeper) Share(s *Section) error {
 	} else if !errors.Is(err, errBehind) {
 		return k.sectionFails(err)
 	}
-	if errors.Is(err, errBehind) {
-		return k.goBack()
-	}
-	if err == nil && k.entered {
+	if err = k.outcome(err); err == nil && k.entered {
 		k.mu.Lock()
 		k.left()
 		k.mu.Unlock()

@@ -58,8 +58,8 @@ type Program struct {
 	compare func(point uint64, state *checkpoint.State) error
 	// resumed is called at the first safe point, when the state is complete.
 	resumed func() error
-	// goAgain and settle are called at each safe point where no earlier run has been, before
-	// and after all else; nil: this process never runs again alone.
+	// goAgain and settle are called at each safe point where no earlier run of this process has
+	// been, before and after all else; nil: this process never runs again alone.
 	goAgain, settle func(point uint64) error
 }
 
@@ -166,8 +166,11 @@ func (p *Program) SafePoint(check func(point uint64) error) error {
 	switch {
 	case p.stateErr != nil:
 		return p.stateErr
-	case first && p.restored:
-		return p.resumeFiles() // the state was taken at this safe point
+	case first && p.restored: // the state was taken at this safe point
+		if err := p.resumeFiles(); err != nil || p.second != nil || p.settle == nil {
+			return err
+		}
+		return p.settle(point)
 	case p.second != nil && point < p.second.to:
 		return nil // an earlier run has done what was due
 	}

@@ -187,6 +187,7 @@ func (h *sharing) admit(p job.Process) {
 	}
 	h.peers[p.Replica] = h.linkTo(p)
 	h.watch.admit(p.Replica)
+	h.keeper.join()
 	if h.stores != nil {
 		h.stores.admit(p.Replica)
 	}
@@ -230,6 +231,7 @@ func (h *sharing) resumeAt(at section.Position, generation uint32) {
 			h.watch.admit(replica)
 		}
 	}
+	h.keeper.resume()
 	if h.generation = generation; h.stores != nil {
 		h.stores.begin()
 	}

@@ -30,15 +30,17 @@
 //   - An image, and the log since, go when the next image is whole on this replica. If that
 //     will never be whole, its log belongs to the image before.
 //   - A Free reaches the core of messages when no image from before it is left.
-//   - A replica that lacks something rolls back before it reports that it is in a cut.
+//   - In a cut both replicas make all memory current, before they report that they are in it. A
+//     replica that lacks something rolls back before. The exchange of a cut has no number
+//     among the others, and no effect if the sibling passes the safe point without the cut.
 //
 // # The driver
 //
-// Package engine drives the machine, without cuts so far. The journal of package sdr, and the
-// results of Once that engine keeps, replace the log. The driver calls none of Did, Received,
-// Decided and Resulted. It performs the steps of NextReturn at once, which the journal permits
-// at any place of the program. So the driver, and not the machine, counts the sections after
-// the last safe point of the first run.
+// Package engine drives the machine. The journal of package sdr, and the results of Once that
+// engine keeps, replace the log. The driver calls none of Did, Received, Decided and Resulted.
+// It performs the steps of NextReturn at once, which the journal permits at any place of the
+// program. So the driver, and not the machine, counts the sections after the last safe point of
+// the first run.
 //
 // # What a driver has to know
 //
@@ -56,9 +58,13 @@
 //
 // A cut takes the place of a settled point. A replica that rolled back to an image of the
 // same safe point would begin its second run after the cut, which would wait for it
-// forever. A replica begins a cut only when it has handled the deaths that were declared
-// before: its sibling may have passed that safe point without a cut, and its next pieces
-// would look like those of the cut.
+// forever. The image is made when the cut is over, because a cut ends the journal of messages,
+// and numbers decisions from 0. It is made even if the cut was cancelled after the exchange.
+//
+// A cut is cancelled if a rank ends, and the replicas hear of that at different times. So one may
+// be in the cut when the other one passes the safe point without it. The other one informs the
+// first one, which waits for that: it does not wait for the program of any other rank, because
+// it has got all messages that the other replica needs up to there.
 //
 // At a settled point the replicas agree on the plan of the next interval but one. To agree
 // on the interval that begins there, they would have to wait for each other at every

@@ -61,7 +61,7 @@ func (j *job) die(p *process) {
 	p.link = p.link[:j.rng.IntN(len(p.link)+1)]
 	if j.leader(p.rank) == nil {
 		j.seen.rollbacks++
-		j.cut = 0
+		j.cut, j.rest = 0, false
 		j.restore()
 		return
 	}
@@ -112,17 +112,10 @@ func (j *job) kill(now int) bool {
 	return false
 }
 
-// planCut chooses a safe point for a cut that no process has passed. All processes must
-// know of the deaths before, because a dead process may have passed that safe point.
+// planCut chooses a safe point for a cut that no live process has passed. A process that has
+// died may have passed it.
 func (j *job) planCut() bool {
 	var most uint64
-	for r := range j.procs {
-		for _, p := range j.procs[r] {
-			if p.dead && !p.reported {
-				return false
-			}
-		}
-	}
 	for p := range j.all() {
 		most = max(most, p.passed)
 	}
@@ -136,9 +129,28 @@ func (j *job) planCut() bool {
 	return true
 }
 
+// cancelCut cancels the cut, and there is no other one until a rollback. Each process learns
+// this at another time.
+func (j *job) cancelCut() bool {
+	if j.cut == 0 || j.rest {
+		return false
+	}
+	j.rest = true
+	return true
+}
+
+// hears informs p that the cut is cancelled.
+func (p *process) hears() bool {
+	if !p.j.rest || p.cancelled || p.dead {
+		return false
+	}
+	p.cancelled = true
+	return true
+}
+
 // endCut ends the cut once all processes are in it.
 func (j *job) endCut() bool {
-	if j.cut == 0 {
+	if j.cut == 0 || j.rest {
 		return false
 	}
 	for r := range j.procs {
@@ -159,6 +171,9 @@ func (j *job) endCut() bool {
 				j.fail("%v is in a cut, and still has communicator %d, which it has freed", p, ctx)
 			}
 		}
+		if n := len(p.m.images); n > 0 {
+			j.fail("%v is in a cut, and holds %d images", p, n)
+		}
 		clear(p.at.any) // decisions are numbered from 0 again
 	}
 	j.settleAll()
@@ -175,8 +190,7 @@ func (j *job) endCut() bool {
 		}
 	}
 	for p := range j.all() {
-		p.drained = false
-		p.next()
+		p.leaveCut()
 	}
 	j.cut = 0
 	return true
@@ -194,11 +208,8 @@ func (j *job) join(rank, k int, from *process) {
 	}
 	j.procs[rank][k] = p
 	from.took, from.link = 0, nil
-	for _, q := range []*process{p, from} {
-		if err := q.m.Begin(q.describePoint(j.cut)); err != nil {
-			j.fail("%v: %v", q, err)
-		}
-		q.perform()
+	if err := from.m.Join(); err != nil {
+		j.fail("%v: %v", from, err)
 	}
 }
 

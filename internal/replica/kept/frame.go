@@ -10,12 +10,14 @@ const (
 	Pieces  FrameKind = iota // the bytes that the sibling lacks at a place of the program
 	Half                     // the bytes that the sibling's image lacks, and the sender's proposal
 	Applied                  // the sender has applied pieces of Bytes bytes, so it has room for as many more
+	Whole                    // the sender is in a cut: all bytes that the sibling lacks
+	Passed                   // the sender has passed a safe point without the cut for which the sibling has sent Whole
 )
 
 // Frame is a message from one replica to its sibling. It is sent, and arrives, as a whole.
 type Frame struct {
 	Kind      FrameKind
-	Number    uint64 // of Pieces: number of the exchange; of Half: the settled point
+	Number    uint64 // of Pieces: number of the exchange; of Half, Whole and Passed: the safe point
 	Signature uint64 // hash of the list of pieces, which both replicas compute
 	Bytes     uint64
 	Proposal  Proposal // of Half

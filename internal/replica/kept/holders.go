@@ -11,6 +11,13 @@ type Span struct{ Lo, Hi uint64 }
 
 func (s Span) size() uint64 { return s.Hi - s.Lo }
 
+func size(spans []Span) (n uint64) {
+	for _, s := range spans {
+		n += s.size()
+	}
+	return n
+}
+
 // clip returns the part of s that lies in o, which is empty if Lo >= Hi.
 func (s Span) clip(o Span) Span { return Span{max(s.Lo, o.Lo), min(s.Hi, o.Hi)} }
 

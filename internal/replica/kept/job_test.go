@@ -21,6 +21,7 @@ type job struct {
 	backup []backup
 	cut    uint64 // safe point of the cut in progress; 0: none
 	kills  []kill
+	rest   bool // the cut is cancelled, and there are no more
 	noCuts bool
 	err    error
 	seen   seen
@@ -51,7 +52,7 @@ type kill struct {
 }
 
 // seen counts events.
-type seen struct{ deaths, seconds, joins, rollbacks int }
+type seen struct{ deaths, seconds, joins, rollbacks, missed int }
 
 func (j *job) fail(format string, args ...any) {
 	if j.err == nil {
@@ -220,7 +221,9 @@ func (j *job) event() bool {
 	case n < 37:
 		return p.informs()
 	case n < 38:
-		return j.rng.IntN(40) == 0 && j.planCut()
+		return j.rng.IntN(40) == 0 && j.planCut() || j.rng.IntN(40) == 0 && j.cancelCut()
+	case n < 39:
+		return p.hears()
 	}
 	return j.endCut()
 }
@@ -233,7 +236,7 @@ func (j *job) sweep() (did bool) {
 				did = f(j.procs[r][k]) || did
 			}
 			if p := j.procs[r][k]; !p.dead {
-				did = p.deliver() || p.messages() || p.decide() || did
+				did = p.hears() || p.deliver() || p.messages() || p.decide() || did
 			}
 		}
 	}

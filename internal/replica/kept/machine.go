@@ -27,8 +27,11 @@ type Machine struct {
 	under     uint64   // bytes of pieces that the sibling has not applied yet
 	heldBack  []uint64 // sizes of the frames that wait for room at the sibling
 
-	round round
-	point point
+	round  round
+	point  point
+	passed uint64  // the last safe point that the program has entered, unless it is in a cut there
+	cut    cut     // the last cut
+	whole  arrival // what the sibling has sent for a cut that this replica has not begun; no token: nothing
 
 	// images are those that this replica may have to roll back to. The oldest is whole, and
 	// at most one younger image is not whole yet. Each has the log since it was begun. There
@@ -84,11 +87,12 @@ type StepKind uint8
 
 // The steps of an operation.
 const (
-	Done  StepKind = iota // the operation may continue; for a section: call Leave
-	Run                   // run Task, then call Ran
-	Share                 // complete the section without keeping its results, then call Leave
-	Wait                  // wait for a frame, or for the death of the sibling
-	Back                  // end the run of the program; NextReturn returns the steps that follow
+	Done   StepKind = iota // the operation may continue; for a section: call Leave
+	Run                    // run Task, then call Ran
+	Share                  // complete the section without keeping its results, then call Leave
+	Wait                   // wait for a frame, or for the death of the sibling
+	Missed                 // the sibling has passed this safe point without the cut: wait until the cut is cancelled, or for its death
+	Back                   // end the run of the program; NextReturn returns the steps that follow
 )
 
 // Step is the next action of the program.
@@ -116,6 +120,8 @@ func (m *Machine) Next() (Step, error) {
 		switch {
 		case m.round.Section != nil:
 			s, settled = m.inSection()
+		case m.cut.open:
+			s, settled = m.inCut(), true
 		case m.point.open:
 			s, settled = m.atPoint()
 		default:
@@ -138,8 +144,15 @@ type need struct {
 // it has at once. It applies the pieces that it lacks before it continues, whenever they
 // arrive.
 func (m *Machine) exchange(needs []need) {
-	var out, in []Span
-	sig := uint64(len(needs))
+	if out, in, sig := m.divide(needs); !m.behind {
+		m.pass(out, in, sig)
+	}
+}
+
+// divide records that all needs are met, and returns the pieces that this replica has to send
+// and those that it lacks. sig is the same on both replicas.
+func (m *Machine) divide(needs []need) (out, in []Span, sig uint64) {
+	sig = uint64(len(needs))
 	for i, n := range needs {
 		for _, r := range m.holders.within(n.Span) {
 			lacks := n.by & m.holders.live &^ r.by
@@ -148,7 +161,7 @@ func (m *Machine) exchange(needs []need) {
 				continue
 			case r.by == 0:
 				m.behind = true
-				return
+				return nil, nil, 0
 			}
 			m.holders.put(r.Span, r.by|lacks)
 			sig = mix(mix(mix(mix(sig, uint64(i)), r.Lo-n.Lo), r.Hi-n.Lo), uint64(r.by))
@@ -159,7 +172,7 @@ func (m *Machine) exchange(needs []need) {
 			}
 		}
 	}
-	m.pass(out, in, sig)
+	return out, in, sig
 }
 
 // pass sends pieces to the sibling, and sets the exchange to wait for those of the
@@ -176,10 +189,7 @@ func (m *Machine) pass(out, in []Span, sig uint64) {
 	if len(out) == 0 {
 		return
 	}
-	f := Frame{Kind: Pieces, Number: n, Signature: sig}
-	for _, s := range out {
-		f.Bytes += s.size()
-	}
+	f := Frame{Kind: Pieces, Number: n, Signature: sig, Bytes: size(out)}
 	// A piece is never dropped, because the sibling may be unable to compute it. Nor does
 	// this replica wait here, because the sibling may be waiting for its next operation.
 	// Frames are sent in order: the sibling makes room by applying the first one.
@@ -230,6 +240,10 @@ func (m *Machine) Arrive(f Frame, token any) {
 	case Half:
 		m.half.theirs[f.Number] = arrival{f, token}
 		m.fill()
+	case Whole:
+		m.arriveWhole(f, token)
+	case Passed:
+		m.cut.miss(f.Number, &m.holders)
 	case Applied:
 		m.under -= f.Bytes
 		for len(m.heldBack) > 0 && m.fits(m.heldBack[0]) {
@@ -246,6 +260,7 @@ func (m *Machine) Dead() {
 	if !m.paired() {
 		return
 	}
+	m.siblingDiesInCut()
 	m.holders.dies(1 - m.me)
 	if len(m.heldBack) > 0 {
 		m.act(Action{Kind: DropHeld})
@@ -256,6 +271,9 @@ func (m *Machine) Dead() {
 		if _, ok := m.inbox[m.open.number]; !ok {
 			m.behind = true
 		}
+	}
+	if m.cut.open && len(m.holders.runs) > 0 {
+		m.behind = true
 	}
 	m.adopt()
 	m.rest()
@@ -289,7 +307,10 @@ func (m *Machine) Current(s Span) bool {
 func (m *Machine) Lacks() bool { return len(m.holders.runs) > 0 }
 
 // Finish begins the end of the program: all memory becomes current on both replicas.
-func (m *Machine) Finish() { m.exchange(m.all(nil)) }
+func (m *Machine) Finish() {
+	m.tidy()
+	m.exchange(m.all(nil))
+}
 
 // Drained reports whether all pieces were sent. Until then a replica whose program has
 // returned serves its sibling.
@@ -298,7 +319,6 @@ func (m *Machine) Drained() bool { return len(m.heldBack) == 0 }
 // all returns the needs that make all memory current on both replicas, except the spans of
 // except.
 func (m *Machine) all(except []Span) (needs []need) {
-	m.tidy()
 	for _, s := range m.areas {
 		inside := false
 		for _, e := range except {
@@ -311,7 +331,8 @@ func (m *Machine) all(except []Span) (needs []need) {
 	return needs
 }
 
-// tidy removes areas that are current everywhere.
+// tidy removes areas that are current everywhere. Both replicas call it at the same places of the
+// program, since they need the same list.
 func (m *Machine) tidy() {
 	kept := m.areas[:0]
 	for _, s := range m.areas {

@@ -320,10 +320,8 @@ func (p *process) safePoint(o *op) error {
 		}
 		p.at.points = o.point
 		p.passed = max(p.passed, o.point)
-		if p.j.cut == o.point {
-			behind := p.describePoint(o.point)
-			clear(behind.Place.(place).any) // decisions are numbered from 0 there
-			p.m.Cut(behind)
+		if p.j.cut == o.point && !p.cancelled {
+			p.m.Cut(o.point)
 			p.stage = 2
 			return nil
 		}
@@ -338,10 +336,34 @@ func (p *process) safePoint(o *op) error {
 		p.next()
 		return nil
 	}
-	if p.drained {
+	if p.drained && !p.cancelled {
 		return nil
 	}
-	ok, err := p.done()
-	p.drained = ok
-	return err
+	if !p.drained {
+		step, err := p.m.Next()
+		p.perform()
+		switch {
+		case err != nil:
+			return err
+		case step.Kind == Back:
+			return errBack
+		case step.Kind == Missed && p.cancelled:
+			p.j.seen.missed++
+		case step.Kind != Done:
+			return nil
+		default:
+			if p.drained = true; !p.cancelled {
+				return nil
+			}
+		}
+	}
+	p.leaveCut()
+	return nil
+}
+
+// leaveCut continues the program at the safe point of a cut.
+func (p *process) leaveCut() {
+	p.drained = false
+	p.m.SafePoint(p.describePoint(p.at.points))
+	p.stage = 1
 }

@@ -19,7 +19,6 @@ type Point struct {
 type point struct {
 	Point
 	open  bool
-	cut   bool // the replica is in a cut: all memory is current, and the image is whole at once
 	stray bool // memory outside registered variables was checked against Strays
 }
 
@@ -49,47 +48,36 @@ type image struct {
 
 func (im *image) whole() bool { return len(im.lacks) == 0 }
 
-// SafePoint begins a safe point. Its number is an operation for Did.
-func (m *Machine) SafePoint(p Point) { m.point = point{Point: p, open: true} }
+// SafePoint begins a safe point. Its number is an operation for Did. If there is a cut at it, the
+// cut is over.
+func (m *Machine) SafePoint(p Point) {
+	m.point, m.passed, m.cut.open = point{Point: p, open: true}, p.Number, false
+	m.refuseWhole()
+}
 
 // Due reports whether the safe point with this number becomes a settled point, at which the replica
 // makes an image. Only for such a point the caller has to set Registered, Place and Proposal in the
 // Point that it passes to SafePoint.
 func (m *Machine) Due(number uint64) bool {
-	if !m.begun {
+	if !m.begun || m.cut.at(number) {
 		return m.paired()
 	}
 	return number == m.plan.Next && len(m.images) > 0
-}
-
-// Cut is SafePoint at a safe point with a cut. Once it is Done, the replica may report
-// that it is in the cut; after that report it never rolls back by itself. The safe point
-// must not become a settled point first: a second run that begins there would miss the
-// cut. No image from before the cut is left. Place is the one after the cut: decisions on
-// the order of messages are numbered from 0 there.
-func (m *Machine) Cut(p Point) {
-	m.point = point{Point: p, open: true, cut: true}
-	if m.second != nil {
-		m.err = fmt.Errorf("a cut at safe point %d is due before this replica has run again up to there", p.Number)
-		return
-	}
-	m.exchange(m.all(nil))
 }
 
 // atPoint returns the next step at a safe point. ok is false if an exchange comes first.
 func (m *Machine) atPoint() (s Step, ok bool) {
 	p := &m.point
 	switch {
-	case p.cut && m.begun:
-		if m.rest(); m.paired() {
-			m.dropImages(len(m.images))
-			m.newImage()
-			m.plan.Next = max(m.plan.Next, p.Number+1)
-		}
 	case m.second != nil:
 	case !m.begun:
 		if m.paired() {
 			m.begin(p.Point)
+		}
+	case m.cut.at(p.Number): // all memory is current, so the image is whole at once
+		if m.paired() {
+			m.newImage()
+			m.plan.Next = max(m.plan.Next, p.Number+1)
 		}
 	case len(m.heldBack) > 0: // at a safe point the sibling does not wait for the next operation of this replica
 		return Step{Kind: Wait}, true
@@ -141,24 +129,6 @@ func (m *Machine) begin(p Point) {
 	m.plan = m.cfg.First
 	m.plan.Next += p.Number
 	m.newImage()
-}
-
-// Begin begins to keep results at a cut in which one of the two replicas has joined. All
-// memory is current on both.
-func (m *Machine) Begin(p Point) error {
-	if m.second != nil || len(m.holders.runs) > 0 || m.open != nil {
-		return fmt.Errorf("a replica joins at safe point %d before this one has run again up to there", p.Number)
-	}
-	m.dropImages(len(m.images))
-	m.holders.live = both
-	m.exchanges, m.under, m.heldBack, m.half = 0, 0, nil, newHalves()
-	m.areas = nil // the new sibling has written nothing
-	clear(m.known)
-	clear(m.inbox)
-	m.point.Point = p
-	m.begin(p)
-	m.point = point{}
-	return nil
 }
 
 // newImage begins an image at the present safe point.

@@ -28,6 +28,9 @@ type letter struct {
 	payload []uint64
 }
 
+// wholeWords is the payload of a Whole, for which the sibling needs no room.
+type wholeWords []uint64
+
 // process is a simulated process: the driver of a machine.
 type process struct {
 	j        *job
@@ -41,15 +44,17 @@ type process struct {
 	stage    int
 	running  []int
 	core
-	images   map[uint64][][]uint64
-	link     []letter // frames in flight to the sibling
-	held     []letter
-	freed    []uint64
-	passed   uint64 // number of safe points
-	lines    uint64 // number of lines that this process has written
-	drained  bool   // it is in the cut
-	finished bool
-	took     uint64 // bytes of pieces that have arrived and were not applied yet
+	images  map[uint64][][]uint64
+	link    []letter // frames in flight to the sibling
+	held    []letter
+	freed   []uint64
+	passed  uint64 // number of safe points
+	lines   uint64 // number of lines that this process has written
+	drained bool   // it is in the cut
+	// cancelled means that it knows that there are no more cuts.
+	cancelled bool
+	finished  bool
+	took      uint64 // bytes of pieces that have arrived and were not applied yet
 }
 
 func (p *process) String() string { return fmt.Sprintf("%d.%d", p.rank, p.k) }
@@ -125,8 +130,10 @@ func (p *process) perform() (did bool) {
 		case DropHeld:
 			p.held = nil
 		case Apply:
-			data := a.Token.([]uint64)
-			p.took -= uint64(len(data))
+			data, piece := a.Token.([]uint64)
+			if p.took -= uint64(len(data)); !piece {
+				data = a.Token.(wholeWords)
+			}
 			for _, s := range a.Mem {
 				n := copy(p.memory(s), data)
 				data = data[n:]
@@ -189,10 +196,15 @@ func (p *process) deliver() bool {
 	}
 	l := p.link[0]
 	p.link = p.link[1:]
-	if l.frame.Kind == Pieces {
+	switch l.frame.Kind {
+	case Pieces:
 		q.took += uint64(len(l.payload))
+		q.m.Arrive(l.frame, l.payload)
+	case Whole:
+		q.m.Arrive(l.frame, wholeWords(l.payload))
+	default:
+		q.m.Arrive(l.frame, l.payload)
 	}
-	q.m.Arrive(l.frame, l.payload)
 	q.perform()
 	return true
 }

@@ -69,7 +69,7 @@ func (m *Machine) NextReturn() (Return, error) {
 		m.holders.runs, m.areas = nil, nil
 		clear(m.known)
 		clear(m.inbox)
-		m.open, m.round, m.point = nil, round{}, point{}
+		m.open, m.round, m.point, m.cut = nil, round{}, point{}, cut{}
 		m.images = nil // a replica that runs alone lacks nothing
 		m.act(Action{Kind: Discard, Point: im.point})
 		m.behind = false

@@ -100,7 +100,7 @@ func TestDomains(t *testing.T) {
 	_, err := m.Did(0, b)
 	require.EqualError(t, err, "the run again from safe point 1 differs, so a variable is not registered with Protect: "+
 		"first send 0, rank 0, tag 0, context 0, hash 1, then send 1, rank 0, tag 0, context 0, hash 0")
-	m.Cut(Point{Number: 2})
+	m.Cut(2)
 	_, err = m.Next()
 	require.ErrorContains(t, err, "before this replica has run again")
 }
@@ -117,6 +117,20 @@ func TestDivergedPieces(t *testing.T) {
 	var d *Divergence
 	require.ErrorAs(t, err, &d)
 	require.ErrorContains(t, err, "pieces of exchange 0: first list 0000000000000001 of the other replica, then list ")
+}
+
+// TestDivergedCut requires that replicas with different maps do not complete a cut.
+func TestDivergedCut(t *testing.T) {
+	m := New(Config{})
+	m.wrote(Span{0, 8}, 2)
+	m.Cut(3)
+	requireStep(t, m, Wait)
+	require.Equal(t, "safe point 3: waits for all memory of replica 1", m.Describe())
+	m.Arrive(Frame{Kind: Whole, Number: 3, Signature: 1}, nil)
+	_, err := m.Next()
+	var d *Divergence
+	require.ErrorAs(t, err, &d)
+	require.ErrorContains(t, err, "memory in the cut of safe point 3: first list 0000000000000001 of the other replica, then list ")
 }
 
 // TestForgottenProtect runs programs with one unregistered array that outlives safe

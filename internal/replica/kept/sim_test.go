@@ -116,13 +116,15 @@ func TestSchedules(t *testing.T) {
 		all.seconds += j.seen.seconds
 		all.joins += j.seen.joins
 		all.rollbacks += j.seen.rollbacks
+		all.missed += j.seen.missed
 		return err
 	})
 	if n >= 1000 {
-		t.Logf("%d jobs: %d deaths, %d second runs, %d joins, %d rollbacks", n, all.deaths, all.seconds, all.joins, all.rollbacks)
+		t.Logf("%d jobs: %d deaths, %d second runs, %d joins, %d rollbacks, %d missed cuts", n, all.deaths, all.seconds, all.joins, all.rollbacks, all.missed)
 		require.Greater(t, all.deaths, int(n)*3/4, "too few deaths")
 		require.Greater(t, all.seconds, int(n)/5, "too few second runs")
 		require.Greater(t, all.joins, int(n)/50, "too few joins")
 		require.Greater(t, all.rollbacks, int(n)/50, "too few rollbacks")
+		require.Positive(t, all.missed, "no replica has passed a cut without its sibling")
 	}
 }
