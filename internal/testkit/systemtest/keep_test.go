@@ -49,6 +49,43 @@ func TestKeptResults(t *testing.T) {
 	}
 }
 
+// Results stay where they were computed in jobs that take consistent cuts: processes that die are
+// replaced, ranks lose all their replicas, and a job that has ended continues from its files.
+func TestKeptResultsAndCuts(t *testing.T) {
+	t.Parallel()
+	for _, c := range jobtest.Some([]struct {
+		flags   string
+		happens string
+	}{
+		{"-replace -link shm -lag 8ms -kill 0.1@section:90", "0.1 is replaced by another process on "},
+		{"-replace -link tcp -lag 10s -kill 1.0@update:150 -kill 1.1@section:400", "1.1 is replaced by another process on "},
+		{"-replace -backup 5 -link shm -lag 8ms -kill 1.0@section:301 -kill 1.1@section:303", "the job rolls back to safe point "},
+		{"-replace -backup 7 -link tcp -lag 10s -kill 0.0@section:300 -kill 0.1@section:300 -kill 1.0@section:450", "the job rolls back to safe point "},
+	}, 0, 2) {
+		t.Run(c.flags, func(t *testing.T) {
+			t.Parallel()
+			want := keeps(t, "-n 2 -r 1", 3, "150", "0s")
+			require.Zero(t, want.code, want.stderr)
+			got := keeps(t, "-n 2 -r 2 -fault stale "+c.flags, 3, "150", "5ms")
+			require.Zero(t, got.code, got.stderr)
+			require.Contains(t, got.stderr, c.happens)
+			require.Equal(t, sorted(want.stdout), sorted(got.stdout), got.stderr)
+		})
+	}
+	t.Run("restart", func(t *testing.T) {
+		t.Parallel()
+		want := keeps(t, "-n 2 -r 1", 3, "60", "0s")
+		require.Zero(t, want.code, want.stderr)
+		flags, dir := "-n 2 -r 2 -fault stale -lag 8ms ", t.TempDir()
+		lost := keeps(t, flags+"-checkpoint "+dir+" -checkpoint-every 5 -kill 1.0@section:150 -kill 1.1@section:151", 3, "60", "1ms")
+		require.NotZero(t, lost.code, lost.stderr)
+		got := keeps(t, flags+"-restart "+dir+" -kill 0.0@section:30", 3, "60", "1ms")
+		require.Zero(t, got.code, got.stderr)
+		require.Contains(t, got.stderr, "the job continues from safe point ")
+		require.Equal(t, slices.Max(sorted(want.stdout)), slices.Max(sorted(got.stdout)), "the line with the result")
+	})
+}
+
 // A variable that is not registered is found when the run from a settled point sends something
 // else than the run before.
 func TestKeptResultsWithAForgottenVariable(t *testing.T) {
