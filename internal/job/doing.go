@@ -14,6 +14,8 @@ type Doing struct {
 	At       string `json:"at,omitempty"`      // file:line of that section, or of the safe point
 	Task     string `json:"task,omitempty"`    // the task that runs in the section, with file:line of its launch
 	Point    uint64 `json:"point,omitempty"`   // number of safe points that it has reached
+	From     uint64 `json:"from,omitempty"`    // in StateAgain: number of the safe point at which the run began
+	To       uint64 `json:"to,omitempty"`      // in StateAgain: number of the last safe point that the run before had reached
 	Messages uint64 `json:"messages,omitempty"`
 	// Done of Total is the progress that the program reports. Total is 0 if it has reported
 	// no total.
@@ -44,6 +46,7 @@ const (
 	StateSafePoint State = "safe point" // waits in a safe point
 	StateJoining   State = "joining"    // waits for the state of its rank
 	StateBack      State = "going back" // rolls back to a backup
+	StateAgain     State = "runs again" // repeats, alone, what it has done since safe point From
 	StateFinished  State = "finished"   // its program has returned
 )
 

@@ -20,6 +20,7 @@ const (
 	State         // a state is sent to Rank.Replica; Name is its purpose, Number its safe point, Bytes its size
 	Join          // a new process receives its state, up to safe point Number
 	Rollback      // the process rolls back to safe point Number
+	Again         // the process runs again from safe point Number, alone, up to where it had been
 	Verdict       // this process has learned that Rank.Replica is dead
 	Memory        // Bytes is the memory in RAM, Number the size of the heap, Context the size of logged messages
 	Death         // the head has declared Rank.Replica dead; Name is the cause
@@ -31,7 +32,7 @@ const (
 // the events that it joins.
 var categories = [kinds]string{
 	Section: "section", Task: "task", Wait: "wait", Sent: "update", Received: "update", Call: "call", Message: "message", Match: "message",
-	Point: "safe point", Cut: "cut", State: "state", Join: "join", Rollback: "rollback", Verdict: "verdict", Memory: "memory", Death: "death", Note: "job",
+	Point: "safe point", Cut: "cut", State: "state", Join: "join", Rollback: "rollback", Again: "second run", Verdict: "verdict", Memory: "memory", Death: "death", Note: "job",
 }
 
 // String returns the category of k.

@@ -65,7 +65,7 @@ func TestFileOfAllKinds(t *testing.T) {
 		Event{Kind: Message, At: 210, Rank: 1, Context: 5, Number: 2, Tag: 7, Bytes: 16},
 		Event{Kind: Point, At: 300, Lasted: 50, Number: 4, Place: "a.go:12"}, Event{Kind: Cut, At: 310, Lasted: 10, Name: "copy for the backup", Number: 4},
 		Event{Kind: State, At: 320, Lasted: 90, Name: "backup", Rank: 1, Number: 4, Bytes: 100}, Event{Kind: State, At: 330, Lasted: 100, Name: "backup", Rank: 1, Replica: 1},
-		Event{Kind: Rollback, At: 500, Lasted: 10, Number: 4}, Event{Kind: Verdict, At: 480, Rank: 1, Replica: 1}, Event{Kind: Memory, At: 490, Bytes: 1, Number: 2, Context: 3})
+		Event{Kind: Rollback, At: 500, Lasted: 10, Number: 4}, Event{Kind: Again, At: 520, Lasted: 30, Number: 4}, Event{Kind: Verdict, At: 480, Rank: 1, Replica: 1}, Event{Kind: Memory, At: 490, Bytes: 1, Number: 2, Context: 3})
 	f.tell(process(0, 1), c, Event{Kind: Received, At: 60, Name: "x/y.f", Number: 1, Bytes: 8}, Event{Kind: Join, At: 400, Lasted: 10})
 	f.tell(process(1, 0), c, Event{Kind: Call, At: 190, Lasted: 50, Name: "Recv", Rank: 0, Tag: 7}, Event{Kind: Wait, At: 191, Lasted: 48},
 		Event{Kind: Match, At: 230, Context: 5, Number: 2, Tag: 7, Bytes: 16})

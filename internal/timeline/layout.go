@@ -67,7 +67,7 @@ type dated struct {
 // lasts reports whether k is drawn from its beginning to its end.
 func (k Kind) lasts() bool {
 	switch k {
-	case Section, Task, Wait, Call, Point, Cut, State, Join, Rollback:
+	case Section, Task, Wait, Call, Point, Cut, State, Join, Rollback, Again:
 		return true
 	}
 	return false

@@ -191,6 +191,8 @@ func (w *writer) name(e dated, peer job.Process) string {
 		return "safe point " + strconv.FormatUint(e.Number, 10)
 	case Rollback:
 		return "back to safe point " + strconv.FormatUint(e.Number, 10)
+	case Again:
+		return "again from safe point " + strconv.FormatUint(e.Number, 10)
 	case Verdict:
 		return "heard that " + peer.String() + " is dead"
 	case Death:
@@ -237,7 +239,7 @@ func (w *writer) arguments(l *layout, e dated, peer job.Process) {
 		w.textArgument("to", peer.String())
 		w.argument("safe point", int64(e.Number))
 		w.argument("bytes", e.Bytes)
-	case Point, Cut, Join, Rollback:
+	case Point, Cut, Join, Rollback, Again:
 		w.argument("safe point", int64(e.Number))
 	case Verdict:
 		w.textArgument("process", peer.String())

@@ -163,6 +163,8 @@ func (p *ProcessStatus) InWords() string {
 		fmt.Fprintf(&b, "at safe point %d (%s)", d.Point, d.At)
 	case job.StateOnce:
 		b.WriteString("in Once")
+	case job.StateAgain:
+		fmt.Fprintf(&b, "runs again from safe point %d, is at %d of %d", d.From, d.Point, d.To)
 	case job.StateRuns:
 		if len(d.Waits) > 0 {
 			waits := slices.Clone(d.Waits)

@@ -9,15 +9,17 @@ import (
 )
 
 func TestStatusShowsProgress(t *testing.T) {
-	s := Status{Elapsed: 61.25, Degrees: []int{2}, Alive: 1, Deaths: 1, E: 0.5, Outlook: Outlook{Done: 43, Total: 150, Left: 2.25},
+	s := Status{Elapsed: 61.25, Degrees: []int{2, 1}, Alive: 1, Deaths: 1, E: 0.5, Outlook: Outlook{Done: 43, Total: 150, Left: 2.25},
 		Processes: []ProcessStatus{
 			{State: "runs"},
 			{Process: job.Process{Replica: 1}, State: "joining", Doing: &job.Doing{State: job.StateJoining, Arrived: 0.439}},
+			{Process: job.Process{Rank: 1}, State: "runs again", Doing: &job.Doing{State: job.StateAgain, From: 812, Point: 820, To: 830}},
 		}}
-	require.Equal(t, `61.2 s: 1 of 2 processes live, 1 deaths, E 0.50
+	require.Equal(t, `61.2 s: 1 of 3 processes live, 1 deaths, E 0.50
   43/150 (28 %)  2.2s left
   0.0  runs
   0.1  joining 43 %
+  1.0  runs again from safe point 812, is at 820 of 830
 `, s.String())
 }
 

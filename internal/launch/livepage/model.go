@@ -23,6 +23,7 @@ const (
 	safe     = 'p' // the process waits at a safe point
 	joining  = 'j'
 	back     = 'b' // the process rolls back
+	again    = 'a' // the process runs again from a safe point, alone
 	finished = 'f'
 	stopped  = 't'
 	lost     = 'o' // the process is out of touch
@@ -191,6 +192,8 @@ func letter(p *runreport.ProcessStatus) byte {
 	switch {
 	case d.State == job.StateBack:
 		return back
+	case d.State == job.StateAgain:
+		return again
 	case d.State == job.StateSafePoint:
 		return safe
 	case d.Blocked, len(d.Waits) > 0 && d.Idle >= waitsLong:

@@ -37,6 +37,7 @@ func TestLetters(t *testing.T) {
 		"w": doing(process(0, 0), job.Doing{State: job.StateSection, Waits: wait, Idle: time.Second}),
 		"p": doing(process(0, 0), job.Doing{State: job.StateSafePoint, Idle: time.Minute, Waits: wait}),
 		"b": doing(process(0, 0), job.Doing{State: job.StateBack}),
+		"a": doing(process(0, 0), job.Doing{State: job.StateAgain, From: 3, To: 5}),
 		"j": {Process: process(0, 0), State: "joining"},
 		"f": {Process: process(0, 0), State: "finished"},
 		"t": {Process: process(0, 0), State: "stopped", Doing: &job.Doing{}},

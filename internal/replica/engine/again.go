@@ -45,6 +45,7 @@ type secondRun struct {
 	// point.
 	sections int
 	left     int    // of these, sections that this run has yet to repeat
+	over     bool   // this run has reached the point where the run before ended; guarded by the lock of the node
 	calls    int    // of Once
 	caughtUp func() // called when this run reaches the point where the run before ended
 }
@@ -97,6 +98,8 @@ func (r *recovering) caughtUp(p *Program) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := p.second
+	s.over = true
+	r.traceAgain(s)
 	t := &r.sharing.stats.total
 	t.TasksRerun += p.rerun
 	t.SecondRuns = append(t.SecondRuns, job.SecondRun{From: s.from.number, To: s.to, Seconds: r.since(s.begun)})
@@ -162,6 +165,18 @@ func (r *recovering) goesAlone() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.second.back != nil && !r.back.Pending()
+}
+
+// runsAgain returns the second run that is under way, nil if there is none. The caller holds the
+// lock.
+func (r *recovering) runsAgain() *secondRun {
+	if s := r.second.back; s != nil {
+		return s
+	}
+	if p := r.program; p != nil && p.second != nil && !p.second.over {
+		return p.second
+	}
+	return nil
 }
 
 // goAlone prepares the next run of the program. The goroutine of the program calls it after

@@ -118,6 +118,9 @@ func (e *Engine) where() (d job.Doing) {
 		d.State, d.Arrived = job.StateJoining, r.arriving.share()
 	case e.finished:
 		d.State = job.StateFinished
+	case r.runsAgain() != nil:
+		s := r.runsAgain()
+		d.State, d.From, d.To = job.StateAgain, s.from.number, s.to
 	case r.inside != nil:
 		d.State, d.At = job.StateSafePoint, r.inside.place()
 		d.Waits = []job.Wait{{Call: "SafePoint", At: d.At}}

@@ -60,6 +60,25 @@ func TestDoing(t *testing.T) {
 	})
 }
 
+// A process that repeats a part of the program reports from where and to where, until it is there.
+func TestDoingAgain(t *testing.T) {
+	g := newGroup(t, 1)
+	g.run(func(r *replica, p *Program) error {
+		e := r.engine
+		s := &secondRun{from: &settled{number: 3}, to: 5, begun: e.now()}
+		e.recovering.second.back = s
+		d := e.doing()
+		require.Equal(t, []any{job.StateAgain, uint64(3), uint64(5)}, []any{d.State, d.From, d.To}, "the run before has ended")
+		e.recovering.second.back, e.recovering.program, p.second = nil, p, s
+		require.Equal(t, job.StateAgain, e.doing().State)
+		e.recovering.caughtUp(p)
+		require.Equal(t, job.StateRuns, e.doing().State)
+		require.Len(t, e.Snapshot().SecondRuns, 1)
+		p.second = nil
+		return nil
+	})
+}
+
 // The time of a section alone is computed from the average time of its tasks on all
 // workers.
 func TestAlone(t *testing.T) {

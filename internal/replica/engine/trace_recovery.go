@@ -70,6 +70,13 @@ func (r *recovering) traceRollback() (end func()) {
 	}
 }
 
+// traceAgain records a second run that has reached the point where the run before ended.
+func (r *recovering) traceAgain(s *secondRun) {
+	if r.trace != nil {
+		r.trace.add(timeline.Event{Kind: timeline.Again, Number: s.from.number}, s.begun, r.now())
+	}
+}
+
 // traceState begins the event of a state transfer to another process.
 func (r *recovering) traceState(l transferID, to job.Process, bytes int) (end func()) {
 	if r.trace == nil {

@@ -32,7 +32,7 @@ func TestTracedStates(t *testing.T) {
 }
 
 // The timeline shows a joiner from its start on. It shows a rollback from its beginning,
-// with the safe point at which the program continues.
+// with the safe point at which the program continues, and so a run again alone.
 func TestTracedJoinAndRollback(t *testing.T) {
 	l := listener{t: t}
 	e := New(t.Context(), Config{Head: &setUp{setup: job.Setup{Degrees: []int{1}, Trace: true}}})
@@ -40,9 +40,10 @@ func TestTracedJoinAndRollback(t *testing.T) {
 	e.recovering.startAt = &rankPosition{Point: 5}
 	end()
 	e.recovering.traceJoin()
+	e.recovering.traceAgain(&secondRun{from: &settled{number: 5}})
 	e.trace.flush(&l)
-	require.Len(t, l.got, 2)
-	for i, kind := range []timeline.Kind{timeline.Rollback, timeline.Join} {
+	require.Len(t, l.got, 3)
+	for i, kind := range []timeline.Kind{timeline.Rollback, timeline.Join, timeline.Again} {
 		require.Equal(t, kind, l.got[i].Kind)
 		require.EqualValues(t, 5, l.got[i].Number)
 	}
@@ -56,6 +57,7 @@ func TestUntracedRecovery(t *testing.T) {
 	require.NotPanics(t, func() {
 		e.recovering.traceJoin()
 		e.recovering.traceRollback()()
+		e.recovering.traceAgain(&secondRun{from: new(settled)})
 		e.recovering.traceState(transferID{kind: transferJoin}, job.Process{}, 1)()
 	})
 	require.Nil(t, newTracer(e.setup, time.Now()))
