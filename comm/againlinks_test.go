@@ -78,7 +78,7 @@ func TestRunsAgainOverLinks(t *testing.T) {
 							if err := first.Released(c.ctx); err != nil {
 								return err
 							}
-							next, err := first.Runs().Again(at)
+							next, err := first.Runs().Again(c.ctx, at)
 							if err != nil {
 								return err
 							}

@@ -266,3 +266,23 @@ func TestRunAgainStopsACollective(t *testing.T) {
 	_, err = e.Wait(s.Call())
 	require.ErrorIs(t, err, over)
 }
+
+// A process serves others after its run has ended, in place of a sibling that dies. The next run
+// begins when no link holds a message.
+func TestRunAgainWaitsForLinks(t *testing.T) {
+	link := new(holding)
+	e := NewEngine(Config{Degrees: []int{2, 1}, Ordered: true, Context: t.Context(), Poller: link, Link: func(int, int) transport.Link { return link }})
+	ctx, err := e.Join(1, 1, false, nil)
+	require.NoError(t, err)
+	at, err := e.Runs().Settle()
+	require.NoError(t, err)
+	e.Send(ctx, &e.NewBlockingCall().Request, []byte("x"), 1, 0, false)
+	require.NoError(t, e.Runs().Retire(errors.New("the run is over")))
+	require.Empty(t, link.frames, "its sibling sends to that rank")
+	require.NoError(t, e.Released(t.Context()))
+	e.Dead(0, 1)
+	require.Len(t, link.frames, 1)
+	_, err = e.Runs().Again(t.Context(), at)
+	require.NoError(t, err)
+	require.Empty(t, link.frames)
+}

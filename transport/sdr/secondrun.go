@@ -1,6 +1,9 @@
 package sdr
 
-import "fmt"
+import (
+	"context"
+	"fmt"
+)
 
 // Runs lets the program of an engine run again from a Place.
 type Runs struct{ e *Engine }
@@ -94,21 +97,38 @@ func (r Runs) Retire(err error) error {
 }
 
 // Again returns the engine of the next run of the program, which begins at a place. It has
-// the messages and the links of the present engine, which is not used from then on. Again is called after
-// Retire and Released. Messages that the earlier run has sent beyond the place are not sent
+// the messages and the links of the present engine, which is not used from then on. Again is called
+// after Retire. It waits until no link holds a message, because the present engine serves other
+// processes until then. Messages that the earlier run has sent beyond the place are not sent
 // again, but compared: if one of them differs, every call returns a *Deviation.
-func (r Runs) Again(at *Place) (*Engine, error) {
+func (r Runs) Again(ctx context.Context, at *Place) (next *Engine, err error) {
 	e := r.e
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	switch {
-	case e.aborted:
-		return nil, e.err
-	case e.late != nil:
-		return nil, e.late
-	case !e.retired || e.heir != nil || !e.releases() || at.received < e.core.journal.received.first:
-		return nil, errNoPlace
+	ended := e.waitUntil(ctx, func() bool {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		switch {
+		case next != nil:
+		case e.aborted:
+			err = e.err
+		case e.late != nil:
+			err = e.late
+		case !e.retired || e.heir != nil || at.received < e.core.journal.received.first:
+			err = errNoPlace
+		case !e.releases():
+			return false
+		default:
+			next = e.nextRun(at)
+		}
+		return true
+	})
+	if err == nil {
+		err = ended
 	}
+	return next, err
+}
+
+// nextRun hands the core of e over to a new engine. The lock is held.
+func (e *Engine) nextRun(at *Place) *Engine {
 	n := &Engine{cfg: e.cfg, core: e.core, patient: e.patient, links: e.links, prompt: e.prompt, lent: make([]bool, len(e.lent)),
 		saved: at.program, unused: newUnused(), completed: e.completed}
 	n.core.rerun(at)
@@ -117,7 +137,7 @@ func (r Runs) Again(at *Place) (*Engine, error) {
 	n.agrees.Store(true)
 	n.restored.Store(true)
 	e.heir, e.core = n, NewCore(e.cfg.Rank, e.cfg.Replica, 0, e.cfg.Degrees, false, Limits{})
-	return n, nil
+	return n
 }
 
 // lock locks the engine that has the core: e, or the one of a later run of the program.

@@ -199,8 +199,14 @@ func (r *recovering) goAlone() error {
 	if _, err := r.ask(job.Reply{Kind: job.ReplyAgain, Generation: r.member.Generation(), Number: s.from.number, Output: s.from.output}, job.OrderAgain); err != nil {
 		return err
 	}
-	next, err := first.Runs().Again(s.from.place)
-	if err != nil {
+	var next *sdr.Engine
+	var err error
+	ctx := r.runCtx
+	r.unlocked(func() { next, err = first.Runs().Again(ctx, s.from.place) })
+	switch {
+	case r.second.back != s: // the job rolls back
+		return errBack
+	case err != nil:
 		return fmt.Errorf("run again from safe point %d: %w", s.from.number, err)
 	}
 	r.messages.Store(next)

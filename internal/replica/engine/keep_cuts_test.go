@@ -63,10 +63,8 @@ func newKeptJob(seed uint64) keptJob {
 	lag := []time.Duration{time.Microsecond, time.Millisecond, time.Minute}[rng.IntN(3)]
 	threads := 1 + rng.IntN(2)
 	j.what = fmt.Sprintf("seed %d, degrees %v, lag %v, %d threads, backup %d, kill %v, %d passes", seed, j.degrees, lag, threads, backup, kills, j.Passes)
-	j.opts = []intratest.Option{intratest.MayKill(kills...), intratest.Lag(lag), intratest.Threads(threads), intratest.Capacity(64 + rng.IntN(5000)), intratest.Replace()}
-	if backup > 0 {
-		j.opts = append(j.opts, intratest.Backup(backup), intratest.Fails())
-	}
+	j.opts = []intratest.Option{intratest.MayKill(kills...), intratest.Lag(lag), intratest.Threads(threads), intratest.Capacity(64 + rng.IntN(5000)),
+		intratest.Replace(), intratest.Backup(backup), intratest.Fails()}
 	return j
 }
 
@@ -102,7 +100,7 @@ func TestKeptResultsAndCuts(t *testing.T) {
 		want, _ := j.run(t, intra.Spec{Ranks: len(j.degrees)})
 		got, report := j.run(t, intra.Spec{Degrees: j.degrees}, j.opts...)
 		deaths, joins, rollbacks, images = deaths+len(report.Deaths), joins+len(report.Replaced), rollbacks+report.Rollbacks, images+report.Images
-		if report.Err != nil && j.loses && strings.Contains(report.Err.Error(), "lost") {
+		if j.loses && report.Err != nil && strings.Contains(report.Err.Error(), "lost") {
 			lost++
 			continue
 		}
@@ -117,5 +115,52 @@ func TestKeptResultsAndCuts(t *testing.T) {
 		require.Greater(t, joins, int(n)/3, "too few joins")
 		require.Greater(t, rollbacks, int(n)/20, "too few rollbacks")
 		require.Less(t, lost, int(n)/5, "too many jobs are lost before their first backup")
+	}
+}
+
+// TestKeptResultsInACancelledCut runs a program of which one rank has fewer safe points. When it
+// ends, the replicas of the other rank may be in a cut, or pass the safe point without it.
+func TestKeptResultsInACancelledCut(t *testing.T) {
+	const few, many = 2, 8
+	first, n := simseed.Range(t, 30)
+	for seed := first; seed < first+n; seed++ {
+		rng := rand.New(rand.NewPCG(seed, 10))
+		pauses := [2][2]time.Duration{}
+		for i := range pauses {
+			pauses[i] = [2]time.Duration{time.Duration(rng.IntN(2000)) * time.Microsecond, time.Duration(rng.IntN(2000)) * time.Microsecond}
+		}
+		report := intratest.Run(t, intra.Spec{Ranks: 2, Replicas: 2}, func(p *intra.Process) error {
+			x := make([]float64, 100)
+			pass := int64(0)
+			intra.Protect(p, "x", &x)
+			intra.Protect(p, "pass", &pass)
+			for ; pass < int64([]int{many, few}[p.Rank()]); pass++ {
+				time.Sleep(pauses[p.Rank()][p.Replica()])
+				if err := p.SafePoint(); err != nil {
+					return err
+				}
+				s := p.Section(intra.Keep)
+				for lo, hi := range intra.Blocks(len(x), 4) {
+					s.Launch(taskRandom, func() {
+						for i := lo; i < hi; i++ {
+							x[i] += float64(i)
+						}
+					}, intra.InOut("x", x[lo:hi]))
+				}
+				if err := s.End(); err != nil {
+					return err
+				}
+			}
+			if err := p.Settle(); err != nil {
+				return err
+			}
+			for i, v := range x {
+				if v != float64(pass*int64(i)) {
+					return fmt.Errorf("element %d is %v after %d passes", i, v, pass)
+				}
+			}
+			return nil
+		}, intratest.Lag(time.Duration(rng.IntN(2))*time.Millisecond+1), intratest.Replace(), intratest.Backup(1))
+		require.NoError(t, report.Err, seed)
 	}
 }

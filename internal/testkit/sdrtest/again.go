@@ -77,7 +77,7 @@ func (p *Process) runAgain() error {
 	if err := p.Engine.Released(context.Background()); err != nil {
 		return err
 	}
-	next, err := p.Engine.Runs().Again(from.place)
+	next, err := p.Engine.Runs().Again(context.Background(), from.place)
 	if err != nil {
 		return err
 	}
