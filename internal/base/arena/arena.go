@@ -187,7 +187,7 @@ func (a *Arena) alloc(size int) []byte {
 	}
 	a.insert(array{uintptr(unsafe.Pointer(start)), pages, r, offset})
 	runtime.SetFinalizer(start, a.freed)
-	_ = enlarge(unsafe.Pointer(start), pages) // an error is harmless: the memory works without large pages
+	_ = prepare(unsafe.Pointer(start), pages) // an error is harmless: the memory works with small pages that the first writes make
 	return mem[:size:size]
 }
 

@@ -197,7 +197,7 @@ func TestAreasOfLives(t *testing.T) {
 func TestLargePages(t *testing.T) {
 	a, _ := pair(t)
 	x := a.Alloc(3 * pageSize)
-	if err := enlarge(unsafe.Pointer(&x[0]), len(x)); err != nil {
+	if err := prepare(unsafe.Pointer(&x[0]), len(x)); err != nil {
 		t.Skip("this system has none:", err)
 	}
 	maps, err := os.ReadFile("/proc/self/smaps")

@@ -1,6 +1,7 @@
 package arena
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"unsafe"
@@ -90,20 +91,27 @@ func mapOver(f *os.File, offset int, mem unsafe.Pointer, size int) error {
 	return control(f, func(fd int) error { return replace(mem, size, unix.MAP_SHARED|unix.MAP_NORESERVE, fd, offset) })
 }
 
-// enlarge replaces pages by large pages, as far as whole large pages fit into the memory.
-// The memory must be mapped over a zeroed range of a file. Most systems use large pages
-// for shared memory only on such a request.
-func enlarge(mem unsafe.Pointer, size int) error {
-	head := int(-uintptr(mem) % pageSize)
+// prepare gives the memory its pages, so that no first write to it has to. It replaces them
+// by large pages, as far as whole large pages fit into the memory. The memory must be mapped
+// over a zeroed range of a file. Most systems use large pages for shared memory only on such
+// a request.
+func prepare(mem unsafe.Pointer, size int) error {
+	head := min(int(-uintptr(mem)%pageSize), size)
 	whole := (size - head) &^ (pageSize - 1)
-	if whole <= 0 {
-		return nil
-	}
-	large := unsafe.Slice((*byte)(unsafe.Add(mem, head)), whole)
+	all := unsafe.Slice((*byte)(mem), size)
+	large, err := all[head:head+whole], error(nil)
 	for at := 0; at < whole; at += pageSize {
 		large[at] = 0 // touch the page, because the system skips untouched pages
 	}
-	return unix.Madvise(large, unix.MADV_COLLAPSE)
+	if whole > 0 {
+		err = unix.Madvise(large, unix.MADV_COLLAPSE)
+	}
+	for _, small := range [][]byte{all[:head], all[head+whole:]} {
+		if len(small) > 0 {
+			err = errors.Join(err, unix.Madvise(small, unix.MADV_POPULATE_WRITE))
+		}
+	}
+	return err
 }
 
 // mapBack replaces shared pages by private zeroed memory.

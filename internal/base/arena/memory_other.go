@@ -27,7 +27,7 @@ func unmap(unsafe.Pointer, int) {}
 
 func mapOver(*os.File, int, unsafe.Pointer, int) error { return errPlatform }
 
-func enlarge(unsafe.Pointer, int) error { return errPlatform }
+func prepare(unsafe.Pointer, int) error { return errPlatform }
 
 func mapBack(unsafe.Pointer, int) error { return errPlatform }
 
