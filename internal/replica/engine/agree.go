@@ -30,8 +30,10 @@ func (d *stores) agree(s *Section, c candidates) direct.Way {
 	}
 	way, ok := direct.Agree(agreedWords{d.arena}, direct.Moment{Generation: d.generation, Section: s.Number}, mine)
 	switch {
-	case !ok && (mine == direct.Replicate || known.sending.rejected) && !d.verifier.samples():
-		return direct.Replicate // the peers are too far ahead to store into arrays
+	// If the agreement is gone, the peers are too far ahead to store into arrays. With the results that they
+	// have sent, this replica catches up.
+	case !ok && !d.machine.Early() && (mine == direct.Replicate || known.sending.rejected) && !d.verifier.samples():
+		return direct.Replicate
 	case !ok:
 		return direct.Send
 	case way == direct.Store && lies:
@@ -110,7 +112,8 @@ func (d *stores) met(s *Section) bool {
 // of s write. It reports whether all of that memory is in the area, so that peers can
 // store into it.
 func (d *stores) prepare(s *Section) bool {
-	d.places, d.runsAlong = d.places[:0], s.bytes >= d.large
+	d.places = d.places[:0]
+	d.runsAlong = s.bytes >= d.large || s.bytes >= alongLeast && s.decision.slowly(s.bytes)
 	own := d.areas[d.setup.Self.Replica]
 	for i := range s.Tasks {
 		s.Tasks[i].place = len(d.places)

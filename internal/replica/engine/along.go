@@ -3,6 +3,7 @@ package engine
 import (
 	"runtime"
 	"slices"
+	"time"
 	"unsafe"
 
 	"github.com/intrahpc/intra/internal/job"
@@ -14,6 +15,19 @@ import (
 // results while they run. It is a fraction of the cache that the cores of a machine share: no
 // cache holds the results until they are used.
 const alongFrom = 4 << 20
+
+// Smaller updates, of at least alongLeast bytes, are stored along, too, if the tasks compute
+// them more slowly than memory takes them: alongRate bytes in a nanosecond.
+const (
+	alongLeast = 256 << 10
+	alongRate  = 8
+)
+
+// slowly reports whether the tasks take longer to compute that many bytes of results than
+// memory takes to store them.
+func (d *decision) slowly(bytes int) bool {
+	return d.alone.n > foresight && d.alone.least() > time.Duration(bytes/alongRate)
+}
 
 // alongBytes is the size of the pieces in which a task with independent elements computes
 // and stores its results. The body waits for reads from memory, and a copy past the caches

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"math/bits"
-	"slices"
 	"time"
 
 	"github.com/intrahpc/intra/internal/replica/direct"
@@ -35,8 +34,12 @@ type decisionKey struct {
 const (
 	// samples is the number of sections in a median, because a single time proves little on
 	// a busy machine. If the updates do not explain why sharing took longer, the machine may
-	// be the cause. Then the median is that of many sections.
+	// be the cause. Then the median is that of many sections. So is that of sections that
+	// take less than short alone, because an interruption takes longer than they do.
 	samples, many = 5, 15
+	short         = 100 * time.Microsecond
+	// A trial of short sections is ended early only if it loses more than lasting in each.
+	lasting = 5 * time.Millisecond
 	// The first warmUp sections are not measured, because they touch memory for the first
 	// time.
 	warmUp = 2
@@ -46,6 +49,9 @@ const (
 	// are compared again after at least leastComparison sections.
 	preference      = 20
 	leastComparison = 256
+	// Of the two ways, updates of less than sendable bytes are first sent, and others first
+	// stored. Before a replica can store, it has to wait for its peers to enter the section.
+	sendable = 64 << 10
 	// Trials of sharing may cost 1/trialCost of the time.
 	trialCost = 50
 	// Updates that take less than negligible do not prevent the first sections from being
@@ -66,17 +72,6 @@ const (
 	touching, certain = 1, 4
 )
 
-// lossy lists when a way of sharing is rejected before the window is full: after the given
-// number of samples, if each took more than percent of the time alone. A single sample may
-// be slow because the machine is busy. So limits are higher for fewer samples, and highest
-// if the updates do not explain the loss. Updates explain a loss if their known or
-// estimated time is more than an eighth of the time alone.
-var lossy = []struct {
-	samples   int
-	percent   time.Duration
-	explained bool
-}{{1, 3000, false}, {1, 300, true}, {2, 150, true}, {3, 125, true}}
-
 // decision is the state of one kind of section.
 type decision struct {
 	runs    uint64
@@ -91,17 +86,6 @@ type decision struct {
 
 	shares  bool   // the last section was shared, and not as a trial
 	changed uint64 // number of sections of this kind after which shares changed last
-}
-
-// attempt is the state of sharing in one way.
-type attempt struct {
-	quotients window        // times of shared sections divided by their times alone; a quotient of 1 is stored as 1 s
-	rejected  bool          // this way does not pay
-	pause     uint64        // sections from one trial to the next
-	transfer  time.Duration // time of the updates on the link, 0 if unknown
-	cost      time.Duration // cost of the updates according to other sections; 0 if there were none
-	guess     time.Duration // estimate of cost from the number of bytes
-	touch     time.Duration // time to touch the memory of the updates for the first time
 }
 
 // candidates are the possible ways to share a section. transfer is the least time that
@@ -126,75 +110,6 @@ type execution struct {
 	met     bool // a peer took part
 }
 
-// window holds the last few of a series of durations.
-type window struct {
-	last [many]time.Duration
-	n    int
-}
-
-func (w *window) add(d time.Duration) {
-	w.last[w.n%many] = d
-	w.n++
-}
-
-// median returns the median of the newest durations, of at most most of them.
-func (w *window) median(most int) time.Duration {
-	var s [many]time.Duration
-	n := min(w.n, most)
-	for i := range n {
-		s[i] = w.last[(w.n-1-i)%many]
-	}
-	slices.Sort(s[:n])
-	return s[n/2]
-}
-
-func (w *window) least() time.Duration { return slices.Min(w.last[:min(w.n, many)]) }
-
-// costs records the cost of sharing, without the bodies that ran here. For large updates
-// that is the time of their bytes, by the size as a power of two. For smaller ones it is
-// mostly the time of claims, frames and waits, whatever the size.
-type costs struct {
-	large [bits.UintSize + 1]window
-	small window
-}
-
-const (
-	// costly is the least size of updates whose bytes explain the cost of sharing. For smaller
-	// updates the cause may be the machine or a late peer, so the cost is taken from at least
-	// leastKnown sections. Before that it is assumed to be leastCost, which is a lower bound on
-	// any machine.
-	costly     = 256 << 10
-	leastKnown = 3
-	leastCost  = 3 * time.Microsecond
-)
-
-func (c *costs) add(bytes int, cost time.Duration) {
-	cost = max(cost, 0)
-	if bytes < costly {
-		c.small.add(cost)
-		return
-	}
-	c.large[bits.Len(uint(bytes))].add(time.Duration(float64(cost) * perByte / float64(bytes)))
-}
-
-// of returns the lowest recent cost of updates of about this size, 0 if none is known.
-func (c *costs) of(bytes int) time.Duration {
-	if bytes < costly {
-		if c.small.n < leastKnown {
-			return leastCost
-		}
-		return max(c.small.least(), leastCost)
-	}
-	w := &c.large[bits.Len(uint(bytes))]
-	if w.n == 0 {
-		return 0
-	}
-	return time.Duration(float64(w.least()) * float64(bytes) / perByte)
-}
-
-// costs keeps times per perByte bytes, which is large enough for precise durations.
-const perByte = 1 << 20
-
 func newDecisions() decisions { return decisions{of: make(map[decisionKey]*decision)} }
 
 // about returns the decision on sections like s, and the size of the updates of s. It sets
@@ -211,7 +126,7 @@ func (d *decisions) about(s *Section) (_ *decision, bytes int) {
 	key := decisionKey{s.Tasks[0].Kernel, len(s.Tasks), bits.Len(uint(bytes))}
 	known := d.of[key]
 	if known == nil {
-		known = new(decision)
+		known = &decision{sends: bytes < sendable}
 		d.of[key] = known
 	}
 	return known, bytes
@@ -232,7 +147,7 @@ func (d *decision) propose(c candidates) direct.Way {
 	// The two ways must not be tried in the same sections.
 	var later uint64
 	if c.store {
-		later = samples
+		later = uint64(d.needed())
 	}
 	store := c.store && d.wanted(&d.storing, 0)
 	send := c.send && d.wanted(&d.sending, later)
@@ -253,16 +168,16 @@ func (d *decision) wanted(a *attempt, later uint64) bool {
 	// In the first sections, touching memory for the first time may look like computation.
 	// So the bodies must have been measured more often.
 	if a.transfer >= forbidding && d.alone.n > foresight && a.transfer >= d.alone.least() {
-		a.giveUp(a.transfer+d.alone.least()/2, d.alone.least())
+		a.giveUp(a.transfer+d.alone.least()/2, d.alone.least(), d.needed())
 		return false
 	}
 	updates := a.updates()
 	switch {
-	case a.rejected && !a.trial(d.runs-min(d.runs, later)):
+	case a.rejected && !a.trial(d.runs-min(d.runs, later), d.needed()):
 		return false
 	// A single section of a trial does not decide: its updates may have been slow only
-	// because the machine was busy.
-	case a.rejected || a.quotients.n == 1 || a.quotients.n >= samples || updates < negligible && d.alone.n < foresight:
+	// because the machine was busy. A trial of short sections costs little, so it is completed.
+	case a.rejected || a.quotients.n == 1 || a.quotients.n > 0 && d.needed() == many || a.typical > 0 || updates < negligible && d.alone.n < foresight:
 		return true
 	case d.alone.n == 0 && updates < forbidding:
 		return true
@@ -274,15 +189,11 @@ func (d *decision) wanted(a *attempt, later uint64) bool {
 	}
 	alone := d.alone.least()
 	if forecast, most := a.forecast(alone); forecast > most {
-		a.giveUp(forecast, alone)
+		a.giveUp(forecast, alone, d.needed())
 		return false
 	}
 	return true
 }
-
-// clear reports whether sharing is clearly worth a trial: the bodies take much longer than
-// the updates, even after subtracting the time to touch memory for the first time.
-func (a *attempt) clear(alone time.Duration) bool { return alone-a.touch > certain*a.updates() }
 
 // goesOn reports whether a trial of sharing continues after ran bodies, which took
 // spent.
@@ -297,45 +208,30 @@ func bodies(spent time.Duration, ran, tasks, workers int) time.Duration {
 	return spent * time.Duration(rounds) / time.Duration(ran)
 }
 
-// updates returns the known or estimated time of the updates.
-func (a *attempt) updates() time.Duration { return max(a.transfer, a.cost, a.guess) }
-
-// forecast returns the expected least time of a section that is shared, and the time from
-// which on sharing is not worth a trial. A transfer can overlap with the half of the
-// computation that remains. So it counts only if it takes almost as long as the section
-// alone. The cost of sharing other sections is added. If that cost is only guessed, the
-// limit is higher.
-func (a *attempt) forecast(alone time.Duration) (shared, most time.Duration) {
-	switch {
-	case a.transfer >= alone-alone/hysteresis:
-		return alone/2 + max(a.transfer, a.cost), alone
-	case a.cost > 0:
-		return alone/2 + a.cost, alone + alone/hysteresis
-	}
-	return alone/2 + a.guess, alone + alone/2
-}
-
 // better chooses between two ways that both seem to pay, or that both have to be tried.
 func (d *decision) better() direct.Way {
 	s, u := &d.storing, &d.sending
-	switch {
-	case s.rejected, !u.rejected && s.quotients.n < samples, u.quotients.n < samples && d.slower(u, s):
-		return direct.Store
-	case u.rejected, u.quotients.n < samples:
-		return direct.Send
-	}
 	best, other := s, u
 	if d.sends {
 		best, other = u, s
 	}
-	if now, then := other.quotients.median(samples), best.quotients.median(samples); now < then-then/preference {
+	switch {
+	case s.rejected:
+		return direct.Store
+	case u.rejected:
+		return direct.Send
+	case best.typical == 0:
+	case other.typical > 0 && other.typical < best.typical-best.typical/preference:
 		d.sends = !d.sends
-		best, other = other, best
-	}
-	// The slower the other way was, the later it is tried again.
-	loss := other.quotients.median(samples) - best.quotients.median(samples)
-	if d.runs%max(pauseAfter(loss, one), leastComparison) == 0 {
-		other.quotients = window{}
+		best = other
+	case other.typical > 0:
+		// The slower the other way was, the later it is tried again.
+		if d.runs%max(pauseAfter(other.typical-best.typical, one, d.needed()), leastComparison) != 0 {
+			break
+		}
+		other.renew()
+		best = other
+	case !d.slower(other, best):
 		best = other
 	}
 	if best == u {
@@ -352,34 +248,7 @@ func (d *decision) slower(one, other *attempt) bool {
 	}
 	alone := d.alone.median(samples)
 	forecast, _ := one.forecast(alone)
-	return float64(forecast) > float64(alone)*other.quotients.median(samples).Seconds()
-}
-
-// trial reports whether this section tries sharing again, to see whether it pays now.
-// Trials depend on the number of sections, not on time, so that all replicas try at
-// once. A trial takes as many sections as a median needs.
-func (a *attempt) trial(runs uint64) bool {
-	if runs < a.pause || runs%a.pause >= samples {
-		return false
-	}
-	if runs%a.pause == 0 {
-		a.quotients = window{} // a trial is judged only by its own sections
-	}
-	return true
-}
-
-// giveUp rejects this way of sharing, and sets when to try it again. The greater the loss,
-// the later the trial.
-func (a *attempt) giveUp(shared, alone time.Duration) {
-	a.pause, a.rejected = pauseAfter(shared-alone, alone), true
-}
-
-// pauseAfter returns the number of sections before the next trial. loss is the extra time
-// of a trial compared to the other way. The number is a power of two, so that replicas
-// with slightly different measurements still try together.
-func pauseAfter(loss, alone time.Duration) uint64 {
-	n := uint64(max(loss, 0)) * samples * trialCost / uint64(max(alone, 1))
-	return uint64(1) << min(max(bits.Len64(n), 5), 40)
+	return float64(forecast) > float64(alone)*other.typical.Seconds()
 }
 
 // learn records how a section was executed. It compares the section with the time that
@@ -423,36 +292,18 @@ func (d *decision) learn(o execution, known *decisions) {
 		took -= alone / 2
 	}
 	a.quotients.add(time.Duration(float64(took) / float64(alone) * float64(one)))
-	a.judge(a.updates() > alone/8, o.way == direct.Send)
+	a.judge(alone, d.needed(), o.way == direct.Send)
 }
 
 // one is the quotient 1.
 const one = time.Second
 
-// judge decides from the shared sections whether this way pays. explained means that the
-// updates can be the reason for a loss. Part of the cost of sending long updates comes
-// after the section: processors still move them over the link, and the next sections take
-// longer. So a section with long updates has to be shorter by a tenth, and is tried less
-// often.
-func (a *attempt) judge(explained, sent bool) {
-	n, q, most, loss := a.quotients.n, a.quotients.median(samples), one+one/hysteresis, time.Duration(0)
-	if explained && sent {
-		most, loss = one-one/hysteresis, one/2
+// needed returns the number of sections in a median of this kind.
+func (d *decision) needed() int {
+	if d.alone.n > 0 && d.alone.least() < short {
+		return many
 	}
-	switch {
-	case n < samples:
-		for _, l := range lossy {
-			if n == l.samples && a.quotients.least() > one*l.percent/100 && (explained || !l.explained) {
-				a.giveUp(q, one)
-			}
-		}
-	case q < one-one/hysteresis:
-		a.rejected = false
-	case !explained && n < many:
-	case !explained && a.quotients.median(many) <= most:
-	case q > most:
-		a.giveUp(max(q, one+loss), one)
-	}
+	return samples
 }
 
 // word returns the decision as the report names it.

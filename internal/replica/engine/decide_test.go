@@ -320,24 +320,52 @@ func TestDecisionWithoutPeers(t *testing.T) {
 	}
 }
 
-// On a machine with other load some sections are slow. Sections without a long update
-// cannot be slow because of the link.
+// On a machine with other load some sections are slow. They do not end sharing that pays.
 func TestDecisionOnABusyMachine(t *testing.T) {
 	const ms = time.Millisecond
-	for transfer, want := range map[time.Duration]string{0: "share", 4 * ms: "replicate"} {
+	for _, transfer := range []time.Duration{0, 4 * ms} {
 		k := kind{shared: 5 * ms, alone: 10 * ms, transfer: transfer}
-		k.count(warmUp)
+		k.count(warmUp + samples)
 		for range 20 {
-			k.shared = 12 * ms
-			k.count(7)
 			k.shared = 5 * ms
 			k.count(8)
+			k.shared = 12 * ms
+			k.count(7)
 		}
-		require.Equal(t, want, k.word(), "updates take %v", transfer)
+		require.Equal(t, "share", k.word(), "updates take %v", transfer)
+		k.shared = 12 * ms // all sections are slow
+		k.count(1000)
+		require.Equal(t, "replicate", k.word(), "updates take %v", transfer)
 	}
-	k := kind{shared: 12 * ms, alone: 10 * ms} // all sections are slow: their many small frames are the cause
-	k.count(1000)
+}
+
+// An interruption takes longer than many short sections. Half of the sections of a window
+// may be interrupted, and sharing goes on. A trial of short sections with few bytes is
+// completed, whatever its first sections take.
+func TestDecisionOnInterruptedShortSections(t *testing.T) {
+	const us = time.Microsecond
+	k := kind{shared: 8 * us, alone: 11 * us}
+	k.count(warmUp)
+	for range 100 {
+		k.shared = 600 * us
+		k.count(7)
+		k.shared = 8 * us
+		require.Equal(t, 8, k.count(8))
+	}
+	require.Equal(t, "share", k.word())
+	k.shared = 20 * us
+	require.Less(t, k.count(1000), 100)
 	require.Equal(t, "replicate", k.word())
+}
+
+// Of two ways that take about the same time, results of few bytes are sent: replicas that
+// send need not meet.
+func TestFewBytesAreSent(t *testing.T) {
+	known := newDecisions()
+	for bytes, want := range map[int]bool{8: true, sendable - 1: true, sendable: false} {
+		d, _ := known.about(&Section{Tasks: []Task{{Kernel: new(Kernel), Regions: []update.Region{update.Slice(update.Out, "w", make([]byte, bytes))}}}})
+		require.Equal(t, want, d.sends, "%d bytes", bytes)
+	}
 }
 
 // Every other section of a kind takes four times as long. Each section is compared with

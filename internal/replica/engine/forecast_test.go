@@ -80,8 +80,8 @@ func TestForecast(t *testing.T) {
 }
 
 // Sharing costs some microseconds, whatever the size of the updates. A kind of section that
-// is too short for that is shared only until the time of its bodies is known, and the cost
-// from at least leastKnown sections. A longer section is shared.
+// is too short for that is shared only until the time of its bodies is known, or in one
+// trial. A longer section is shared.
 func TestForecastOfShortSections(t *testing.T) {
 	const us = time.Microsecond
 	known := newDecisions()
@@ -104,7 +104,7 @@ func TestForecastOfShortSections(t *testing.T) {
 	require.Equal(t, foresight, shared, "too short on any machine")
 	require.Equal(t, "replicate", short.word())
 	shared, _ = count(12 * us)
-	require.Equal(t, foresight+leastKnown, shared, "until the cost is known")
+	require.Equal(t, warmUp+many, shared, "in one trial")
 	shared, _ = count(14 * us)
 	require.Equal(t, foresight, shared, "by the cost of the other kind")
 	shared, long := count(60 * us)

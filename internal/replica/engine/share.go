@@ -105,11 +105,11 @@ func (h *sharing) work(s *Section) error {
 	defer h.joinHelpers(s)
 	h.open = s
 	w := &h.workers[0]
+	s.begun = h.now()
 	err := h.enter(s)
 	if err == nil && s.decision != nil {
 		err = h.gather(w, s, h.yield)
 	}
-	s.begun = h.now()
 	for err == nil && h.err == nil && s.helpers.end == nil {
 		var next step
 		next, err = w.work(s)
@@ -180,6 +180,7 @@ func (h *sharing) gather(w *worker, s *Section, yield func(func())) error {
 		if len(s.Tasks) > 0 {
 			h.waited(s, 0, from)
 		}
+		s.begun = h.now()
 	}
 	if announces {
 		return a.meet(s, yield)

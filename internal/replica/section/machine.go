@@ -418,6 +418,10 @@ func (m *Machine) Behind(section uint64) (last uint64, ok bool) {
 	return last, ok
 }
 
+// Early reports whether a peer has sent frames about the next section, which this replica
+// has not entered.
+func (m *Machine) Early() bool { return len(m.inbox.early[m.number]) > 0 }
+
 // Missing returns the first task that is neither received, run nor running on this
 // replica, -1 if there is none.
 func (m *Machine) Missing() int {

@@ -14,9 +14,11 @@ import (
 // that has entered and left the section.
 func TestPass(t *testing.T) {
 	r := New(Config{Replica: 0, Replicas: 2, InboxBytes: 1 << 20})
+	require.False(t, r.Early())
 	acts, err := r.Arrive(about(1, 1, 2), "early", false)
 	require.NoError(t, err)
 	require.Empty(t, acts)
+	require.True(t, r.Early())
 	require.NoError(t, r.Claimed(about(1, 0, 2), 0))
 
 	acts, err = r.Pass(2, signature, time.Second)
@@ -24,6 +26,7 @@ func TestPass(t *testing.T) {
 	require.Equal(t, []Action{{Kind: Drop, Token: "early"}}, acts)
 	require.EqualValues(t, 1, r.Number())
 	require.Empty(t, r.Describe())
+	require.False(t, r.Early(), "nothing about the next section")
 
 	place, err := r.Announce(about(1, 0, 2), true)
 	require.NoError(t, err)
