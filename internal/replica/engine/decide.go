@@ -46,9 +46,9 @@ const (
 	// A decision changes only for a gain of 1/hysteresis, so that noise does not flip it.
 	hysteresis = 10
 	// One of the two ways to share replaces the other for a gain of 1/preference. They
-	// are compared again after at least leastComparison sections.
+	// are compared again after at least leastComparison times the sections of a trial.
 	preference      = 20
-	leastComparison = 256
+	leastComparison = 64
 	// Of the two ways, updates of less than sendable bytes are first sent, and others first
 	// stored. Before a replica can store, it has to wait for its peers to enter the section.
 	sendable = 64 << 10
@@ -226,7 +226,8 @@ func (d *decision) better() direct.Way {
 		best = other
 	case other.typical > 0:
 		// The slower the other way was, the later it is tried again.
-		if d.runs%max(pauseAfter(other.typical-best.typical, one, d.needed()), leastComparison) != 0 {
+		least := uint64(1) << bits.Len(uint(leastComparison*d.needed()-1))
+		if d.runs%max(pauseAfter(other.typical-best.typical, one, d.needed()), least) != 0 {
 			break
 		}
 		other.renew()
