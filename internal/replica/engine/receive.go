@@ -17,6 +17,8 @@ type updateReceiver struct {
 	*sharing
 	from job.Process
 
+	came time.Duration // time of the last Begin
+
 	// The frame announced by Begin, if that is an update.
 	place    section.Place
 	buf      *buffer
@@ -27,11 +29,11 @@ type updateReceiver struct {
 func (r *updateReceiver) Begin(h *transport.Header) []byte {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.place = section.Discard
+	r.place, r.came = section.Discard, r.now()
 	if r.incarnations[r.from] != h.Incarnation {
 		return nil // the frame is from a former incarnation
 	}
-	m, u, ok := r.parse(h)
+	m, u, ok := r.parse(h, r.came)
 	if !ok {
 		return nil // the size in the frame cannot be trusted either
 	}
@@ -85,14 +87,15 @@ func (h *sharing) inPlace(u section.Update) bool {
 	return ok && int64(len(mem)) == u.Size
 }
 
-func (r *updateReceiver) parse(h *transport.Header) (update.Message, section.Update, bool) {
+// parse returns the message of a frame that came at that time.
+func (r *updateReceiver) parse(h *transport.Header, came time.Duration) (update.Message, section.Update, bool) {
 	m, err := update.ParseMessage(h)
 	if err != nil {
 		r.fail(fmt.Errorf("from %s: %w", r.from, err))
 		return m, section.Update{}, false
 	}
 	return m, section.Update{Peer: r.from.Replica, Section: m.Section, Task: m.Task, Tasks: m.Tasks,
-		Signature: m.Signature, Size: int64(h.Size), At: time.Duration(m.At), Came: r.now()}, true
+		Signature: m.Signature, Size: int64(h.Size), At: time.Duration(m.At), Came: came}, true
 }
 
 // End implements transport.Receiver.
@@ -105,12 +108,12 @@ func (r *updateReceiver) End(h *transport.Header, payload []byte) {
 		r.mu.Unlock()
 		return
 	}
-	m, u, ok := r.parse(h)
+	m, u, ok := r.parse(h, r.came)
 	if ok && m.Kind == update.KindUpdate {
 		r.update(u, payload)
 		if m.Next > 0 {
 			u.Task = m.Next - 1
-			if err := r.machine.Claimed(u, r.now()); err != nil {
+			if err := r.machine.Claimed(u, u.Came); err != nil {
 				r.fail(err)
 			}
 		}
@@ -165,7 +168,7 @@ func (r *updateReceiver) word(m update.Message, u section.Update, payload []byte
 	from := r.from.Replica
 	switch m.Kind {
 	case update.KindClaim:
-		if err := r.machine.Claimed(u, r.now()); err != nil {
+		if err := r.machine.Claimed(u, u.Came); err != nil {
 			r.fail(err)
 		}
 	case update.KindEntered:
@@ -218,7 +221,7 @@ func (r *updateReceiver) Torn(h *transport.Header, _ int) {
 		r.mu.Unlock()
 		return
 	}
-	if _, u, ok := r.parse(h); ok && r.place == section.Into {
+	if _, u, ok := r.parse(h, r.came); ok && r.place == section.Into {
 		if _, mode, _ := update.InPlace(r.opened(u.Section).Tasks[u.Task].Regions); mode == update.InOut && r.receive == job.ReceiveInPlace {
 			r.snapshot.Restore()
 		}
@@ -241,7 +244,7 @@ func (r *updateReceiver) Lost(h *transport.Header) {
 		r.mu.Unlock()
 		return // the frame is from a former incarnation
 	}
-	if m, u, ok := r.parse(h); ok && m.Kind == update.KindUpdate {
+	if m, u, ok := r.parse(h, r.now()); ok && m.Kind == update.KindUpdate {
 		err := r.machine.Lost(u)
 		if err == nil && m.Next > 0 { // the header also carried a claim, which still counts
 			u.Task = m.Next - 1

@@ -20,6 +20,7 @@ type outFrame struct {
 	frame   transport.Frame
 	sharing *sharing
 	section *Section // section of an update
+	timed   bool     // it is an update that is long enough to measure the bandwidth
 	queued  time.Duration
 }
 
@@ -55,7 +56,7 @@ func (w *worker) entry(s *Section) update.Message {
 // flush sends w.out. It is called by the worker's goroutine, without the lock.
 func (w *worker) flush() {
 	for i, o := range w.out {
-		if p := o.frame.Owner.(*outFrame); update.Kind(p.frame.Header.Kind) == update.KindUpdate {
+		if p := o.frame.Owner.(*outFrame); p.timed {
 			p.queued = w.sharing.now()
 		}
 		if q, ok := o.link.(transport.Queuer); ok && slices.ContainsFunc(w.out[i+1:], func(next outgoing) bool { return next.link == o.link }) {
@@ -83,7 +84,7 @@ func (h *sharing) notify(replica int, m update.Message, payload ...[]byte) {
 func (p *outFrame) Sent(f *transport.Frame, err error) {
 	h := p.sharing
 	isUpdate := update.Kind(f.Header.Kind) == update.KindUpdate
-	if isUpdate && err == nil && f.Header.Size >= measurable {
+	if p.timed && err == nil {
 		h.bandwidth.sent(int(f.Header.Size), p.queued, h.now())
 	}
 	s := p.section

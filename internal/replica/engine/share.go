@@ -35,8 +35,7 @@ func (h *sharing) share(s *Section) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.open = nil
-	h.completed(s, s.begun)
-	took := h.now() - s.begun
+	took := h.completed(s, s.begun) - s.begun
 	s.exchange.leave(s)
 	h.learn(s, took)
 	return nil

@@ -112,16 +112,17 @@ func (h *sharing) waited(s *Section, task int, from time.Duration) {
 	h.trace.wait(s, task, from, to)
 }
 
-// completed records that s is complete. Sharing s began at from. The caller holds the
-// lock.
-func (h *sharing) completed(s *Section, from time.Duration) {
-	to := h.now()
+// completed records that s is complete, and returns the time. Sharing s began at from. The
+// caller holds the lock.
+func (h *sharing) completed(s *Section, from time.Duration) (to time.Duration) {
+	to = h.now()
 	if len(s.Tasks) > 0 {
 		k := s.Tasks[0].known
 		k.SectionSeconds += (to - from).Seconds()
 		k.AloneSeconds += s.alone()
 	}
 	h.trace.section(s, from, to)
+	return to
 }
 
 // alone returns the seconds that s, which is complete, would have taken this process

@@ -35,8 +35,9 @@ func (u *updates) enter(s *Section, signature uint64) error {
 
 func (u *updates) next(w *worker, s *Section) (step, error) {
 	for {
-		next, acts := u.machine.Next(u.now())
-		w.frames(s, acts)
+		now := u.now()
+		next, acts := u.machine.Next(now)
+		w.frames(s, acts, now)
 		switch {
 		case next.Kind == section.Run && s.verifier.index(next.Task) < 0:
 			return step{kind: runTask, task: next.Task}, nil
@@ -64,7 +65,9 @@ func (u *updates) ran(w *worker, s *Section, task int) {
 	if !s.verifier.both(task) {
 		return
 	}
-	w.frames(s, u.machine.Ran(task))
+	if acts := u.machine.Ran(task); len(acts) > 0 {
+		w.frames(s, acts, u.now())
+	}
 }
 
 func (u *updates) adopted(_ *Section, task int) bool { return u.machine.Adopted(task) }
@@ -77,13 +80,9 @@ func (u *updates) describe() string { return u.machine.Describe() }
 
 // frames adds the frames that the machine orders to w.out. They are sent later, without
 // the lock, because a link may call back. If a task starts right after another one, its
-// claim is part of the update of that one.
-func (w *worker) frames(s *Section, acts []section.Action) {
+// claim is part of the update of that one. now is the time at which the machine ordered them.
+func (w *worker) frames(s *Section, acts []section.Action, now time.Duration) {
 	h := w.sharing
-	if len(acts) == 0 {
-		return
-	}
-	now := h.now()
 	for _, a := range acts {
 		link := h.peers[a.Peer]
 		if link == nil || a.Kind == section.Claim && w.claimWith(link, a.Task) {
@@ -102,7 +101,8 @@ func (w *worker) frames(s *Section, acts []section.Action) {
 			f.Mid = h.faults.Mid(job.KillUpdate)
 			h.pending.Add(1)
 			s.pending.Add(1)
-			f.Owner.(*outFrame).section = s
+			o := f.Owner.(*outFrame)
+			o.section, o.timed = s, l.bytes >= measurable
 			h.stats.sent(l.known, l.bytes)
 			h.traceUpdate(timeline.Sent, s, a.Task, a.Peer)
 		}
