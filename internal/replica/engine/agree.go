@@ -30,8 +30,8 @@ func (d *stores) agree(s *Section, c candidates) direct.Way {
 	}
 	way, ok := direct.Agree(agreedWords{d.arena}, direct.Moment{Generation: d.generation, Section: s.Number}, mine)
 	switch {
-	// If the agreement is gone, the peers are too far ahead to store into arrays. With the results that they
-	// have sent, this replica catches up.
+	// If the agreement is gone, the peers are too far ahead to store into arrays. With the
+	// results that they have sent, this replica catches up.
 	case !ok && !d.machine.Early() && (mine == direct.Replicate || known.sending.rejected) && !d.verifier.samples():
 		return direct.Replicate
 	case !ok:

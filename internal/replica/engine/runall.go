@@ -44,7 +44,7 @@ func (h *sharing) runAll(s *Section) error {
 	s.Policy, s.helpers.size = sched.Replicate, 1
 	timed, err := h.passAll(s)
 	if err == nil {
-		if timed && s.decision != nil {
+		if len(h.workers[0].out) > 0 {
 			h.announce()
 		}
 		err = h.runEach(s)
@@ -58,8 +58,13 @@ func (h *sharing) runAll(s *Section) error {
 	return nil
 }
 
+// announceEvery is the time after which a replica that shares no section informs its peers of
+// the section that it has reached. Over some links the frame takes longer than a short
+// section. It is shorter than leastPatience, so peers that wait see progress.
+const announceEvery = leastPatience / 2
+
 // passAll moves the section machine past s. It reports whether s is to be timed. With the
-// adaptive schedule, peers are informed of the sections that are timed.
+// adaptive schedule, peers are informed of some of the sections that are timed.
 func (h *sharing) passAll(s *Section) (timed bool, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -75,10 +80,11 @@ func (h *sharing) passAll(s *Section) (timed bool, err error) {
 		k.whole.untimed--
 		return false, nil
 	}
-	if s.decision != nil {
+	s.begun = h.now()
+	if s.decision != nil && s.begun-h.announced >= announceEvery {
+		h.announced = s.begun
 		h.workers[0].entered(s)
 	}
-	s.begun = h.now()
 	return true, nil
 }
 
@@ -117,7 +123,7 @@ func (h *sharing) runEach(s *Section) error {
 	var last time.Duration
 	for i := range s.Tasks {
 		h.RunAlone(s, i)
-		if s.Tasks[i].counted && s.inBodies-last >= shortTask {
+		if s.Tasks[i].counted && s.inBodies-last >= batchInterval {
 			last = s.inBodies
 			h.takeIn()
 			h.mu.Lock()

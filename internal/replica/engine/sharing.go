@@ -27,6 +27,7 @@ type sharing struct {
 
 	machine   *section.Machine
 	gathered  *section.Machine // the last machine for which gather has waited
+	announced time.Duration    // when runAll has last informed the peers of its section
 	once      onceCalls
 	current   *Section       // the section, from its opening to its end
 	open      *Section       // the section, while it is shared
