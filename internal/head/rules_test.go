@@ -75,7 +75,7 @@ var rules = []ruletest.Rule{
 	ruletest.New("restore.go", "a successor keeps vacant slots so", "		case m.vacant():\n			continue\n", ""),
 	ruletest.New("members.go", "a rank that is lost before its files are known ends the job", "&& !ms.unopened() }", "}"),
 	ruletest.New("files.go", "deaths from before the files were known are concluded", "			pl.recovery.together = false\n			return d.Conclude(now)\n", "			return nil\n"),
-	ruletest.New("relieve.go", "one process at a time relieves another", "return o.process == p && o.relieves && o.state < gone", "return false"),
+	ruletest.New("relieve.go", "one process at a time relieves another", "return o.process == p && o != old && o.role != Spare && !o.settled", "return false"),
 	ruletest.New("restore.go", "a successor starts placed processes that were not started", "			h.members.launch(m)\n", ""),
 	ruletest.New("restore.go", "a successor places processes that were not placed", "			h.members.choose(h.members.enroll(p, firstIncarnation, From{h.config.Of[p], p, firstIncarnation}, First))\n", "			h.members.enroll(p, firstIncarnation, From{h.config.Of[p], p, firstIncarnation}, First)\n"),
 	ruletest.New("restore.go", "a successor waits for processes that have not begun", "			h.phase = joining\n", ""),

@@ -54,7 +54,7 @@ var moves = ruletest.Table{Root: "../../..", Test: "TestSimulationOfMoves", Soak
 	ruletest.New(headDir+"relieve.go", "the process that was to relieve a dead one gets its slot",
 		"		ms.places[m.process] = next\n", ""),
 	ruletest.New(headDir+"relieve.go", "one process at a time relieves another",
-		"return o.process == p && o.relieves && o.state < gone", "return false"),
+		"return o.process == p && o != old && o.role != Spare && !o.settled", "return false"),
 	ruletest.New(headDir+"drain.go", "recovery learns which process leaves",
 		"			ls.recovery.happened(m, (*recovery.Head).Leave)\n", "			_ = recovery.Head{}\n"),
 	ruletest.New(headDir+"drain.go", "the last replica does not end because it is to leave",
