@@ -61,10 +61,10 @@
 // forever. The image is made when the cut is over, because a cut ends the journal of messages,
 // and numbers decisions from 0. It is made even if the cut was cancelled after the exchange.
 //
-// A cut is cancelled if a rank ends, and the replicas hear of that at different times. So one may
-// be in the cut when the other one passes the safe point without it. The other one informs the
-// first one, which waits for that: it does not wait for the program of any other rank, because
-// it has got all messages that the other replica needs up to there.
+// A cut is cancelled if a rank ends, and the replicas learn that at different times. So one may be
+// in the cut when the other one passes the safe point without it. The second one informs the
+// first one when it gets there, and the first one waits for that. This wait ends: the first
+// replica has received all messages up to there, so the second one will receive them, too.
 //
 // At a settled point the replicas agree on the plan of the next interval but one. To agree
 // on the interval that begins there, they would have to wait for each other at every

@@ -31,7 +31,7 @@ type Machine struct {
 	point  point
 	passed uint64  // the last safe point that the program has entered, unless it is in a cut there
 	cut    cut     // the last cut
-	whole  arrival // what the sibling has sent for a cut that this replica has not begun; no token: nothing
+	whole  arrival // what the sibling has sent for a cut that this replica has not begun; zero: nothing
 
 	// images are those that this replica may have to roll back to. The oldest is whole, and
 	// at most one younger image is not whole yet. Each has the log since it was begun. There
