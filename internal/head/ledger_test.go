@@ -154,6 +154,20 @@ func TestVictimOfABrokenLink(t *testing.T) {
 	}
 }
 
+// A process whose links to several others are broken is killed, and not they, unless it is the
+// last of its rank.
+func TestVictimOfSeveralBrokenLinks(t *testing.T) {
+	for degrees, want := range map[string]string{"3,2": "1.0", "2,2": "1.0", "2,3": "1.0", "2,1": "0.0"} {
+		h := begun(t, "degrees="+degrees).head
+		places := h.members.places
+		for _, other := range []job.Process{at(0, 0), at(0, 1)} {
+			h.judge.suspect(places[at(1, 0)], other, firstIncarnation, "no answer")
+			h.judge.suspect(places[other], at(1, 0), firstIncarnation, "no answer")
+		}
+		require.Equal(t, want, h.judge.victim(places[at(0, 0)], places[at(1, 0)]).process.String(), degrees)
+	}
+}
+
 // A broken link between the last replicas of two ranks ends the job. If one of the ranks will
 // have a second replica soon, the head waits for that, but not forever.
 func TestLinkBetweenLastReplicas(t *testing.T) {

@@ -43,6 +43,7 @@ var rules = []ruletest.Rule{
 	ruletest.New("members.go", "no process is released while a joiner has no state yet", "		case m.coming():\n			return false\n		case m.alive()", "		case m.alive()"),
 	ruletest.New("members.go", "no process is released before the end of every live one is kept", "		case m.alive() && ms.state.Places[m.process].Status != decision.Done:\n			return false\n", ""),
 	ruletest.New("suspect.go", "the end whose rank has more replicas is killed", "	case a <= 1 && b <= 1:\n		return nil\n	case a > b:\n		return p\n	}\n	return q", "	case a <= 1 && b <= 1:\n		return nil\n	case a < b:\n		return p\n	}\n	return q"),
+	ruletest.New("suspect.go", "the end with more broken links is killed", "		if x > y {\n			return p\n		}\n		return q\n", "		if x < y {\n			return p\n		}\n		return q\n"),
 	ruletest.New("suspect.go", "suspicion never kills the last of a rank", "	case a <= 1 && b <= 1:\n		return nil\n", "	case a <= 1 && b <= 1:\n		return p\n"),
 	ruletest.New("members.go", "a rank that has finished and flushed its messages is not lost", " && !ms.state.Drained[v.Process.Rank] && !ms.restores()", " && !ms.restores()"),
 	ruletest.New("members.go", "recovery decides about a lost rank if it can restore ranks", " && !ms.restores() {", " {"),

@@ -48,6 +48,16 @@ func (j *judge) trust(m, other *member) {
 // sameLink reports whether two reports come from one process and are about one link.
 func (d linkDoubt) sameLink(o linkDoubt) bool { return o.of == d.of && o.about == d.about }
 
+// broken counts the reports that a link of m is broken.
+func (j *judge) broken(m *member) (n int) {
+	for _, d := range j.links {
+		if d.of == m || d.about == m {
+			n++
+		}
+	}
+	return n
+}
+
 // judge fences one end of a broken link, unless an end is dying anyway.
 //
 // If the host of an end may be lost, judge waits for that decision: to kill the end on the
@@ -97,9 +107,10 @@ func (j *judge) isStopped(m *member, d time.Duration) {
 }
 
 // victim chooses which end of a broken link has to die. It prefers a joiner, since no process
-// needs it yet. Otherwise it chooses the end whose rank has more live replicas, and of two
-// equals the higher one. It returns nil if both ends are the last of their ranks: a suspicion
-// never kills those.
+// needs it yet. If the job can lose either end, it chooses the one with more broken links, since
+// that end may be cut off from all others. Otherwise it chooses the end whose rank has more live
+// replicas, and of two equals the higher one. It returns nil if both ends are the last of their
+// ranks: a suspicion never kills those.
 func (j *judge) victim(p, q *member) *member {
 	if p.process.Compare(q.process) > 0 {
 		p, q = q, p
@@ -111,6 +122,12 @@ func (j *judge) victim(p, q *member) *member {
 		return q
 	}
 	a, b := j.members.alive(p.process.Rank), j.members.alive(q.process.Rank)
+	if x, y := j.broken(p), j.broken(q); a > 1 && b > 1 && x != y {
+		if x > y {
+			return p
+		}
+		return q
+	}
 	switch {
 	case a <= 1 && b <= 1:
 		return nil

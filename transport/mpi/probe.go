@@ -76,7 +76,7 @@ func (l *link) probe(passed time.Duration) {
 		l.suspicion.set(nil)
 	case !ok && !p.missing && p.waited >= l.world.blocked:
 		p.missing = true
-		l.suspicion.set(fmt.Errorf("MPI rank %d has received no message for %v since a process died, which may have blocked the shared memory of the library: leave out -link mpi", l.peer, l.world.blocked))
+		l.suspicion.set(fmt.Errorf("MPI rank %d has received no message for %v since a process died, which may have blocked the shared memory of the library: use -mpi without -link mpi, and UCX_TLS=^mm where hosts share memory", l.peer, l.world.blocked))
 	}
 }
 
