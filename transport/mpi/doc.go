@@ -10,5 +10,6 @@
 // so the receiver never takes it for a whole one.
 //
 // The package never calls a blocking operation of the library: waiting for a dead process
-// would last forever. Requests to dead processes are abandoned, and their memory is kept.
+// would last forever. Requests to dead processes are abandoned, and their memory is kept. A death
+// may also block the living: see probe.
 package mpi

@@ -42,7 +42,8 @@ const blocked = 10 * time.Second
 const turn = 20 * time.Millisecond
 
 // probe sends a probe if a process has died since the last one, and checks whether the peer has
-// received it. passed is the time since the last call.
+// received it. passed is the time since the last call. The caller then calls Progress, for frames
+// that were queued meanwhile.
 func (l *link) probe(passed time.Duration) {
 	deaths := l.world.deaths.Load()
 	if deaths == 0 || l.suspicion.report == nil || !l.tx.TryLock() {

@@ -228,13 +228,13 @@ func (w *World) run() {
 		}
 		any, hot, alone := false, false, len(links) == 0
 		for _, l := range links {
+			if everyone {
+				l.probe(passed)
+			}
 			mine := l.attended.Load() == 0
 			if alone = alone || mine; mine || everyone {
 				any = l.Progress() || any
 				hot = hot || l.streaming.Load() > 0
-			}
-			if everyone {
-				l.probe(passed)
 			}
 		}
 		switch still := now.Sub(moved); {
