@@ -56,7 +56,7 @@ func (h *Head) hostJoined(host *decision.Host) {
 	}
 	h.warnf("host %s has joined the job, with room for %d processes", host.Name, host.Slots)
 	h.act(Admit{*host})
-	if h.noticed && slices.Contains(h.config.Beside, host.Node) {
+	if h.noticed && !h.leaves.interrupts && slices.Contains(h.config.Beside, host.Node) { // the notice came while this was being decided
 		h.leaveWithHead(host.Node)
 	}
 	h.recovery.notify(func(d *recovery.Head, now time.Duration) []recovery.Action { return d.Room(now) })

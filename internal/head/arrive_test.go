@@ -114,3 +114,21 @@ func TestHostsThatMayJoin(t *testing.T) {
 	h.Step(Committed{decision.Entry{Kind: decision.Lost, Node: 3, Text: "silent"}}, 2*time.Second)
 	require.NoError(t, h.MayJoin("h2"), "it comes back under its name")
 }
+
+// A host that is about to join on the machine of a head that leaves also leaves. One on
+// another machine stays.
+func TestHostThatJoinsWhileItsMachineLeaves(t *testing.T) {
+	for _, beside := range []bool{true, false} {
+		t.Run(fmt.Sprint("beside ", beside), func(t *testing.T) {
+			s := begun(t, "degrees=2", "hosts=3", "replace")
+			c := &s.head.config
+			c.Home, c.Drain, c.Replicated = c.Nodes[0].ID, true, true
+			s.state.Members, s.head.state.Members = []detect.ID{2, 3, 4}, []detect.ID{2, 3, 4}
+			joins := decision.Host{Node: 5, Name: "h4", Slots: 1}
+			s.step(HostArrives{Host: joins, Beside: beside})
+			s.commands("signal TERM", "keep")
+			require.True(t, s.state.Leaves(c.Home))
+			require.Equal(t, beside, s.state.Leaves(joins.Node))
+		})
+	}
+}

@@ -6,7 +6,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra/internal/base/detect"
+	"github.com/intrahpc/intra/internal/head/decision"
 	"github.com/intrahpc/intra/internal/job"
+	"github.com/intrahpc/intra/internal/recovery"
 )
 
 // ranged is a job of three replicas of rank 0 and two of rank 1 on hosts 2, 3 and 4, in which
@@ -117,4 +119,21 @@ func TestNumbersOfReplicasAreRefused(t *testing.T) {
 	require.ErrorContains(t, h.MayDegrees(map[int]int{0: 1}), "they are fixed in this job")
 	h.phase = over
 	require.ErrorContains(t, h.MayDegrees(map[int]int{0: 1}), "the job has not begun, or ends")
+}
+
+// A process that leaves does not rely on a replica that is about to be let go. Recovery knows
+// which processes were killed before that is decided.
+func TestWhichReplicasStay(t *testing.T) {
+	s := begun(t, "degrees=2", "hosts=3", "replace")
+	ms, leaver := s.head.members, s.head.members.places[at(0, 1)]
+	dying := ms.recoveryConfig().Dying
+	require.False(t, dying(at(0, 1)))
+	require.Equal(t, ms.places[at(0, 0)], s.head.leaves.other(leaver, 0))
+	s.head.asked = []decision.Entry{{Recovery: &recovery.Decision{Departed: []job.Endpoint{ms.places[at(0, 0)].endpoint()}}}}
+	require.Nil(t, s.head.leaves.other(leaver, 0))
+	ms.kill(leaver)
+	leaver.ending = &ending{job.CauseFenced, "it leaves"}
+	require.True(t, dying(at(0, 1)), "it was killed")
+	leaver.ending, leaver.state = nil, gone
+	require.True(t, dying(at(0, 1)), "it has exited")
 }

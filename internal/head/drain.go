@@ -56,14 +56,21 @@ func (ls *leaves) room(m *member) bool {
 }
 
 // other returns a live replica of m's rank on another host that stays, or nil. A replica on
-// node does not count: node is about to leave, too.
+// node does not count: node is about to leave, too. Nor does a replica that may be let go.
 func (ls *leaves) other(m *member, node detect.ID) *member {
 	for o := range ls.members.replicas(m.process.Rank) {
-		if o != m && o.alive() && o.state.there() && o.ending == nil && !ls.leaving(o) && o.from.Node != node && o.from.Node != m.from.Node {
+		if o != m && o.alive() && o.state.there() && o.ending == nil && !ls.leaving(o) && !ls.departs(o) && o.from.Node != node && o.from.Node != m.from.Node {
 			return o
 		}
 	}
 	return nil
+}
+
+// departs reports whether it is being decided that a process leaves its rank.
+func (ls *leaves) departs(m *member) bool {
+	return slices.ContainsFunc(ls.desk.asked, func(e decision.Entry) bool {
+		return e.Recovery != nil && slices.Contains(e.Recovery.Departed, m.endpoint())
+	})
 }
 
 // leaving reports whether a process is to leave, alone or with its host.

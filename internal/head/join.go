@@ -457,7 +457,7 @@ func (ms *members) tellAll(m *member) {
 
 // recoveryConfig returns the configuration of recovery.
 func (ms *members) recoveryConfig() recovery.Config {
-	c := recovery.Config{Degrees: ms.config.Degrees, Vacant: ms.vacancies(), Targets: ms.targets(), Leaver: ms.leaver, Needier: ms.needier, Start: ms.config.Replace, Spares: ms.spares(), Backup: ms.config.Backup,
+	c := recovery.Config{Degrees: ms.config.Degrees, Vacant: ms.vacancies(), Targets: ms.targets(), Leaver: ms.leaver, Needier: ms.needier, Dying: ms.dying, Start: ms.config.Replace, Spares: ms.spares(), Backup: ms.config.Backup,
 		Host: func(p job.Process) string { return ms.places[p].node.Name }}
 	if v := ms.config.Setup.Verify; v != nil {
 		c.Compared, c.Suspect = v.State, v.Samples()

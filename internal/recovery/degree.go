@@ -60,14 +60,18 @@ func (h *Head) dismiss(s *replica) {
 func (h *Head) departing() (all []*replica) {
 	for rank := range h.config.Degrees {
 		n := h.replicas.surplus(rank)
-		if n <= 0 {
-			continue
-		}
 		var may []*replica
 		for _, s := range h.replicas.slots {
-			if s.process.Rank == rank && s.status == live && h.replicas.relief(s.process, 0) == nil {
+			switch {
+			case s.process.Rank != rank || !s.alive():
+			case h.config.Dying != nil && h.config.Dying(s.process):
+				n--
+			case s.status == live && h.replicas.relief(s.process, 0) == nil:
 				may = append(may, s)
 			}
+		}
+		if n <= 0 {
+			continue
 		}
 		slices.SortStableFunc(may, h.leavesBefore)
 		for _, s := range may[:min(n, len(may))] {

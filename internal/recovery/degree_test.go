@@ -121,6 +121,14 @@ func TestWhoIsLetGo(t *testing.T) {
 	require.Equal(t, []job.Process{p(0)}, names(h))
 	h.sets.saving.writers = []holder{{process: p(0), incarnation: 1}}
 	require.Empty(t, names(h), "it writes its file")
+
+	dying := make(map[job.Process]bool)
+	h = NewHead(Config{Degrees: []int{3}, Start: true, Dying: func(p job.Process) bool { return dying[p] }})
+	h.Degree(0, 1, 0)
+	dying[p(0)] = true
+	require.Equal(t, []job.Process{p(2)}, names(h), "one of those that live stays")
+	dying[p(2)] = true
+	require.Empty(t, names(h), "it is the last one that lives")
 }
 
 // Ranks with equally few replicas get another one in the order of the driver.

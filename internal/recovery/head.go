@@ -38,6 +38,9 @@ type Config struct {
 	// replica first. nil: by their numbers.
 	Leaver  func(p, q job.Process) int
 	Needier func(a, b int) int
+	// Dying reports whether a live process has died or was killed, which is not decided yet. It
+	// does not count as a replica that stays. nil: no process is.
+	Dying func(job.Process) bool
 }
 
 // Head decides how the job reacts to failures. Its events are methods; each returns the

@@ -1,6 +1,7 @@
 package direct
 
 import (
+	"encoding/binary"
 	"fmt"
 	"hash/maphash"
 	"slices"
@@ -17,6 +18,7 @@ type world struct {
 	deaths   int
 	joins    int
 	wrong    string
+	encoded  []byte // memory of state and atTop
 }
 
 // shape is the size of a world.
@@ -51,7 +53,7 @@ const (
 var seed = maphash.MakeSeed()
 
 func newWorld(s shape) *world {
-	w := &world{shape: s, agreed: make([]uint64, NumAgreements)}
+	w := &world{shape: s, agreed: make([]uint64, NumAgreements), encoded: make([]byte, 0, 1024)}
 	for i := range s.replicas {
 		w.words = append(w.words, make([]uint64, firstReached+s.tasks))
 		w.arrays = append(w.arrays, make([]int, s.tasks*s.each()))
@@ -197,26 +199,49 @@ func (w *world) stuck() {
 
 // state identifies the world as far as its possible futures depend on it.
 func (w *world) state() uint64 {
-	var h maphash.Hash
-	h.SetSeed(seed)
+	b := w.encoded[:0]
 	for i, r := range w.replicas {
-		for _, v := range w.words[i] {
-			maphash.WriteComparable(&h, v)
+		for at, v := range w.words[i] {
+			if v != 0 { // most words are 0
+				b = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(b, uint64(at)), v)
+			}
 		}
-		for _, v := range w.arrays[i] {
-			maphash.WriteComparable(&h, v)
-		}
-		maphash.WriteComparable(&h, [2]uint64{r.top, r.history})
-		maphash.WriteComparable(&h, [4]bool{r.dead, r.ended, r.stale, r.blocked})
-		for _, k := range r.known {
-			maphash.WriteComparable(&h, k)
-		}
-		maphash.WriteComparable(&h, [2]int{r.section, int(r.way)})
-		maphash.WriteComparable(&h, r.between)
+		b = appendInts(b, w.arrays[i])
+		b = append64(b, r.top, r.history, uint64(r.section), uint64(r.way))
+		b = appendBools(b, r.dead, r.ended, r.stale, r.blocked, r.between)
+		b = appendBools(b, r.known...)
 	}
-	maphash.WriteComparable(&h, [2]int{w.deaths, w.joins})
+	b = append64(b, uint64(w.deaths), uint64(w.joins))
 	if w.ways {
-		maphash.WriteComparable(&h, [4]uint64(w.agreed[:4]))
+		b = append64(b, w.agreed[:4]...)
 	}
-	return h.Sum64()
+	w.encoded = b
+	return maphash.Bytes(seed, b)
+}
+
+func append64(b []byte, all ...uint64) []byte {
+	for _, v := range all {
+		b = binary.LittleEndian.AppendUint64(b, v)
+	}
+	return b
+}
+
+// appendInts appends a list with its length.
+func appendInts(b []byte, list []int) []byte {
+	b = append64(b, uint64(len(list)))
+	for _, v := range list {
+		b = append64(b, uint64(v))
+	}
+	return b
+}
+
+func appendBools(b []byte, all ...bool) []byte {
+	for _, v := range all {
+		n := byte(0)
+		if v {
+			n = 1
+		}
+		b = append(b, n)
+	}
+	return b
 }

@@ -1,7 +1,6 @@
 package direct
 
 import (
-	"fmt"
 	"hash/maphash"
 	"iter"
 )
@@ -240,8 +239,20 @@ func (r *replica) step() {
 
 func (r *replica) atTop() {
 	r.history, r.stale = 0, false
-	r.top = maphash.Comparable(seed, fmt.Sprint(r.section, r.table.mine, r.table.given, r.table.started, r.table.same, r.known,
-		r.table.free, r.table.rest, r.table.owed, r.table.dead))
+	x := r.table
+	b := append64(r.w.encoded[:0], uint64(r.section), uint64(x.dead))
+	b = appendInts(appendInts(b, x.mine), x.rest)
+	for _, owed := range x.owed {
+		b = appendInts(b, owed)
+	}
+	for _, bools := range [][]bool{x.given, x.started, x.same, r.known} {
+		b = appendBools(append64(b, uint64(len(bools))), bools...)
+	}
+	for t := range x.section.Tasks {
+		b = appendBools(b, x.free.Has(t))
+	}
+	r.w.encoded = b
+	r.top = maphash.Bytes(seed, b)
 }
 
 func (r *replica) saw(v uint64) uint64 {

@@ -48,7 +48,7 @@ func (table Table) Stand(t *testing.T) {
 }
 
 // Needed removes each rule that INTRA_RULES matches, in turn. The test must fail without
-// it. This takes long.
+// it, and pass with all rules. This takes long.
 func (table Table) Needed(t *testing.T) {
 	names := os.Getenv("INTRA_RULES")
 	if names == "" {
@@ -57,12 +57,15 @@ func (table Table) Needed(t *testing.T) {
 	wanted, err := regexp.Compile(names)
 	require.NoError(t, err)
 	sign := regexp.MustCompile(`(?m)^.*(` + table.Sign + `|panic: ).*$`)
-	for _, r := range table.all() {
-		if !wanted.MatchString(r.File + ": " + r.Name) {
-			continue
-		}
+	rules := slices.DeleteFunc(table.all(), func(r Rule) bool { return !wanted.MatchString(r.File + ": " + r.Name) })
+	if len(rules) == 0 {
+		return
+	}
+	out, failed := table.run(t, nil)
+	require.False(t, failed, "the test fails although no rule is removed: %s", out)
+	for _, r := range rules {
 		t.Run(r.Name, func(t *testing.T) {
-			out, failed := table.run(t, r)
+			out, failed := table.run(t, &r)
 			if slices.Contains(table.Unshown, r) {
 				require.False(t, failed, "it is shown now: %s", out)
 				return
@@ -75,16 +78,21 @@ func (table Table) Needed(t *testing.T) {
 	}
 }
 
-// run runs the test without a rule, and reports whether it fails.
-func (table Table) run(t *testing.T, r Rule) (out string, failed bool) {
-	text, err := table.without(r)
-	require.NoError(t, err)
-	path, err := filepath.Abs(filepath.Join(table.Root, r.File))
-	require.NoError(t, err)
+// run runs the test without a rule, or with all rules if r is nil. It reports whether the
+// test fails.
+func (table Table) run(t *testing.T, r *Rule) (out string, failed bool) {
 	dir := t.TempDir()
 	mutant, overlay, binary := filepath.Join(dir, "mutant.go"), filepath.Join(dir, "overlay.json"), filepath.Join(dir, "mutant.test")
-	require.NoError(t, os.WriteFile(mutant, []byte(text), 0o600))
-	b, err := json.Marshal(map[string]any{"Replace": map[string]string{path: mutant}})
+	replace := make(map[string]string)
+	if r != nil {
+		text, err := table.without(*r)
+		require.NoError(t, err)
+		path, err := filepath.Abs(filepath.Join(table.Root, r.File))
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(mutant, []byte(text), 0o600))
+		replace[path] = mutant
+	}
+	b, err := json.Marshal(map[string]any{"Replace": replace})
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(overlay, b, 0o600))
 	ctx, cancel := context.WithTimeout(t.Context(), timeout)
