@@ -5,24 +5,27 @@ import (
 	"errors"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra"
+	"github.com/intrahpc/intra/internal/testkit/jobtest"
 )
 
 // asProgram makes the test binary run as the program of intrarun. Its value names the
 // fault.
 const asProgram = "INTRATEST_PROGRAM"
 
+// binaries are programs that the tests have built.
+var binaries jobtest.Binaries
+
 func TestMain(m *testing.M) {
 	if fault := os.Getenv(asProgram); fault != "" {
 		intra.Main(func(p *intra.Process) error { return program(p, fault) })
 	}
-	os.Exit(m.Run())
+	os.Exit(binaries.Main(m))
 }
 
 // program runs ten sections. The seventh one has the fault.
@@ -71,9 +74,7 @@ func program(p *intra.Process, fault string) error {
 
 // The exit codes of real processes reflect the findings.
 func TestCheckedProcesses(t *testing.T) {
-	intrarun := filepath.Join(t.TempDir(), "intrarun")
-	out, err := exec.Command("go", "build", "-o", intrarun, "../cmd/intrarun").CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	intrarun := binaries.Intrarun(t)
 	for _, tt := range []struct {
 		fault, flags string
 		code         int

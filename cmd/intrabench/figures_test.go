@@ -49,16 +49,6 @@ func TestFigures(t *testing.T) {
 	require.FileExists(t, filepath.Join(dir, "f.svg"))
 }
 
-func TestHPCCGBesideAPeer(t *testing.T) {
-	var out bytes.Buffer
-	file := filepath.Join(t.TempDir(), "f.json")
-	args := strings.Fields("hpccg -nx 6 -ny 6 -nz 6 -iters 5 -rounds 1 -quiet -json")
-	require.NoError(t, run(t.Context(), append(args, file, "-peer", "echo Time: 3", "-peer-time", "Time: ([0-9.]+)"), &out, nil))
-	require.FileExists(t, file)
-	require.Regexp(t, `(?m)^  peer +3\.0000 .* 1\.000 +\[1\.000 1\.000\]$`, out.String())
-	require.Regexp(t, `(?m)^  send +0\.`, out.String())
-}
-
 func TestHPCCGFused(t *testing.T) {
 	inMatrix(t)
 	var out bytes.Buffer

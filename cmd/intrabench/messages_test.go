@@ -17,6 +17,9 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest"
 )
 
+// binaries are programs that the tests have built.
+var binaries jobtest.Binaries
+
 // The test binary is also the program of the measured processes.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == asRank {
@@ -26,7 +29,7 @@ func TestMain(m *testing.M) {
 		main()
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	os.Exit(binaries.Main(m))
 }
 
 // inMatrix skips a test that repeats other tests in another form, unless INTRA_MATRIX is set.

@@ -44,11 +44,11 @@ func runShare(ctx context.Context, args []string, out io.Writer) error {
 		return fmt.Errorf("make room for the programs: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	if o.Intrarun, err = findIntrarun(ctx, dir); err != nil {
-		return err
-	}
 	program, err := executable(ctx, dir, fs.Arg(0))
 	if err != nil {
+		return err
+	}
+	if o.Intrarun, err = findIntrarun(ctx, dir); err != nil {
 		return err
 	}
 	o.Program = append([]string{program}, fs.Args()[1:]...)

@@ -5,7 +5,6 @@ package main
 import (
 	"bytes"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -14,19 +13,9 @@ import (
 
 // A program of another module is measured from its folder.
 func TestShare(t *testing.T) {
-	root, err := filepath.Abs("../..")
-	require.NoError(t, err)
-	program := filepath.Join(t.TempDir(), "heat")
 	dir := t.TempDir()
-	for _, c := range [][]string{
-		{"build", "-tags", "intra", "-o", program, "./testdata/share"},
-		{"build", "-o", filepath.Join(dir, "intrarun"), "../intrarun"},
-	} {
-		cmd := exec.Command("go", c...)
-		cmd.Dir = filepath.Join(root, "cmd", "intrabench")
-		out, err := cmd.CombinedOutput()
-		require.NoError(t, err, "%s", out)
-	}
+	require.NoError(t, os.Symlink(binaries.Intrarun(t), filepath.Join(dir, "intrarun")))
+	program := binaries.Program(t, "cmd/intrabench/testdata/share")
 	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 	t.Chdir(t.TempDir()) // outside of any module
 	file := filepath.Join(t.TempDir(), "m.json")

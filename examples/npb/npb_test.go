@@ -39,8 +39,9 @@ var programs = []struct {
 	{"sp", "residual error", [6]string{"0.1@section:120", "0.0@task:300 1.2@update:400", "1.0@message:100", "0.1@section:100", "0.1@section:90 1.0@section:150", "1.0@section:200"}, true},
 }
 
-// some are the programs that run by default: SP resembles BT; EP and FT send hardly any messages.
-var some = []int{1, 2, 3, 5}
+// some are the programs that run by default, of those that accept any number of ranks and
+// those that do not. The other programs run without processes, in the tests of their folders.
+var some = []int{1, 5}
 
 // program returns a benchmark whose output has these fields.
 func program(name, fields string) *jobtest.Program {
@@ -71,7 +72,7 @@ func TestKills(t *testing.T) {
 				"-n 2 -r 2 -replace",
 				"-n 2 -r 1 -spares 1 -backup 2",
 			} {
-				if i == turn+2 || jobtest.Matrix() {
+				if i == 2+2*turn || jobtest.Matrix() {
 					p.Same(t, jobtest.Case{Flags: flags, Kills: x.kills[i]})
 				}
 			}
