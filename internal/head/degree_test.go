@@ -34,17 +34,19 @@ func TestWhichReplicaIsLetGo(t *testing.T) {
 		want   int // replica
 		than   int // another one, which goes later
 	}{
-		{"on the host of another one", []detect.ID{2, 3, 3}, nil, nil, 0, 1, 0},
-		{"in the rack of another one", []detect.ID{2, 3, 4}, []string{"a", "b", "b"}, nil, 0, 1, 0},
+		{"on the host of another one", []detect.ID{2, 3, 3}, nil, []int{1, 8, 8}, 0, 1, 0},
+		{"in the rack of another one", []detect.ID{2, 3, 4}, []string{"a", "b", "b"}, []int{1, 8, 8}, 0, 1, 0},
 		{"on the most crowded host", []detect.ID{2, 3, 4}, nil, []int{8, 8, 1}, 0, 2, 0},
 		{"on a host that leaves", []detect.ID{2, 3, 3}, nil, nil, 2, 0, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := ranged(t)
 			for i := range h.config.Nodes {
-				if n := &h.config.Nodes[i]; c.racks != nil {
+				n := &h.config.Nodes[i]
+				if c.racks != nil {
 					n.Rack = c.racks[i]
-				} else if c.slots != nil {
+				}
+				if c.slots != nil {
 					n.Slots = c.slots[i]
 				}
 			}
