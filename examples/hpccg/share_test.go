@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra"
+	"github.com/intrahpc/intra/internal/testkit/jobtest"
 	"github.com/intrahpc/intra/intratest"
 )
 
@@ -44,7 +45,7 @@ func testReplicasAgree(t *testing.T, set settings) {
 	}
 	points := []string{"section", "task", "update", "message"}
 	rng := rand.New(rand.NewPCG(2, 15))
-	for range 60 {
+	for range jobtest.Count(30, 60) {
 		ranks := 1 + rng.IntN(3)
 		point := points[rng.IntN(3+min(ranks-1, 1))]
 		most := map[string]int{"section": 40, "task": 300, "update": 300, "message": 20}[point]

@@ -24,7 +24,7 @@ func TestClausesAndStateAreComplete(t *testing.T) {
 // deaths.
 func TestReplicasAgree(t *testing.T) {
 	measure(cube(16, slab)).Agree(t, agreement.Cases{
-		Degrees:  [][]int{{2}, {3}, {1, 2}, {3, 2}},
+		Degrees:  jobtest.Some([][]int{{2}, {3}, {1, 2}, {3, 2}}, 0, 3),
 		Kills:    []string{"0.1@section:400", "1.0@task:3000", "0.0@update:1200", "1.1@message:500"},
 		Replaced: []string{"1.0@section:2900", "0.1@task:150", "1.1@update:4100"},
 	})
