@@ -75,7 +75,6 @@ var rules = []ruletest.Rule{
 	ruletest.New("death.go", "a vacant slot is no failure", "	if m.vacant() {\n		ds.tell(v)\n		return\n	}\n", ""),
 	ruletest.New("restore.go", "a successor keeps vacant slots so", "		case m.vacant():\n			continue\n", ""),
 	ruletest.New("members.go", "a rank that is lost before its files are known ends the job", "&& !ms.unopened() }", "}"),
-	ruletest.New("files.go", "deaths from before the files were known are concluded", "			pl.recovery.together = false\n			return d.Conclude(now)\n", "			return nil\n"),
 	ruletest.New("relieve.go", "one process at a time relieves another", "return o.process == p && o != old && o.role != Spare && !o.settled", "return false"),
 	ruletest.New("restore.go", "a successor starts placed processes that were not started", "			h.members.launch(m)\n", ""),
 	ruletest.New("restore.go", "a successor places processes that were not placed", "			h.members.choose(h.members.enroll(p, firstIncarnation, From{h.config.Of[p], p, firstIncarnation}, First))\n", "			h.members.enroll(p, firstIncarnation, From{h.config.Of[p], p, firstIncarnation}, First)\n"),
@@ -124,6 +123,9 @@ var unshown = []ruletest.Rule{
 	// either.
 	ruletest.New("dispute.go", "the failure of a program that fails again stands", "	j.letFail(d.by, &d.Dispute)\n", ""),
 	ruletest.New("members.go", "no process is released that may have to roll back", " || ms.recovery.mayGoBack() {", " {"),
+	// TestHostLostBeforeTheFilesAreKnown proves this rule necessary: no walk reaches a moment at
+	// which only this conclusion ends a job.
+	ruletest.New("files.go", "deaths from before the files were known are concluded", "			pl.recovery.together = false\n			return d.Conclude(now)\n", "			return nil\n"),
 	// spare_given_back.txt proves this rule necessary: one in 300,000 jobs of
 	// internal/testkit/simulation reaches that moment.
 	ruletest.New("leave.go", "a spare that was not chosen is free for other slots", "	if ms.wanted[p] == incarnation {\n		ms.cancelRequest(p)\n	}\n", "	delete(ms.wanted, p)\n"),
