@@ -445,10 +445,16 @@ func TestNothingToCompare(t *testing.T) {
 // A process that is stopped from time to time is overtaken by its peers. That changes the
 // result of a program that depends on the order of messages.
 func TestOrderOfMessages(t *testing.T) {
-	r, v := varied(t, "-sets 2 -hold 20ms", "-n 3 -r 1", "race")
-	require.Zero(t, r.Code, r.Stderr)
-	require.Positive(t, v.Sets[0].Held)
-	require.Less(t, *variable(t, v.Variables, "sum").Digits, 15.9, r.Stderr)
+	for _, hold := range []string{"20ms", "200ms", "1s"} { // on a busy machine no two messages may be there at once for a short time
+		r, v := varied(t, "-sets 2 -hold "+hold, "-n 3 -r 1", "race")
+		if hold != "1s" && strings.Contains(r.Stderr, "nothing was disturbed in set 1") {
+			continue
+		}
+		require.Zero(t, r.Code, r.Stderr)
+		require.Positive(t, v.Sets[0].Held)
+		require.Less(t, *variable(t, v.Variables, "sum").Digits, 15.9, r.Stderr)
+		return
+	}
 }
 
 // A wrong command line is refused before any run.
