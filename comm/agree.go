@@ -110,10 +110,10 @@ func (c *Comm) agreeOn(src, tag int, wait bool) (from int, found bool, err error
 		return binary.AppendUvarint(nil, uint64(st.Source)+1)
 	}, hopelessIf(wait, func() error { return c.engine.NothingComes(c.p2p, src, tag) }),
 		func() sdr.Awaited { return c.engine.AwaitedProbe(c.p2p, src, tag) })
+	c.engine.CaughtUp(c.p2p)
 	if err != nil {
 		return 0, false, err
 	}
-	c.engine.CaughtUp(c.p2p)
 	u := uvarints{value}
 	n := u.next()
 	return int(n) - 1, n > 0, nil

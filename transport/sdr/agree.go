@@ -137,14 +137,14 @@ func (a *agreement) Answer(ctx *Context, number uint64, value []byte) {
 	a.settleHeld()
 }
 
-// Answered returns the answer to a question once it is settled, and removes it.
+// Answered returns the answer to a question once it is settled. The answer stays due until the
+// program has acted on it (matching.CatchUp).
 func (a *agreement) Answered(ctx *Context, number uint64) (value []byte, settled bool) {
 	key := decisionKey{ctx.id, decidesQuestion, number}
 	d := a.due[key]
 	if d == nil || !d.settled {
 		return nil, false
 	}
-	delete(a.due, key)
 	a.carries(key, d.run, d.value)
 	return d.value, true
 }
@@ -282,7 +282,7 @@ func (a *agreement) carriedOut(key decisionKey) bool {
 	case ctx == nil: // closed: the program may still test requests of a freed communicator
 		return known && key.kind == decidesReceive
 	case key.kind == decidesQuestion:
-		return key.number+1 < ctx.questions
+		return key.number < ctx.acted
 	}
 	return key.number < ctx.anyReceives && ctx.undecided(key.number) == nil
 }

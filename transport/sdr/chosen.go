@@ -214,10 +214,12 @@ func (x *matching) waitsToChoose(ctx *Context) bool {
 	return x.agreed != nil && (!x.agreed.leads() || x.agreed.answered[ctx.id] > 0)
 }
 
-// CatchUp is called when the program has acted on the answer to a question. Once the
-// program has acted on all answers of earlier leaders, CatchUp matches the receives that
-// had to wait.
+// CatchUp is called when the program has acted on the answer to its last question, or does not
+// wait for it any more. Once the program has acted on all answers of earlier leaders, CatchUp
+// matches the receives that had to wait.
 func (x *matching) CatchUp(ctx *Context) {
+	delete(x.agreed.due, decisionKey{ctx.id, decidesQuestion, ctx.questions - 1})
+	ctx.acted = ctx.questions
 	if n := x.agreed.answered[ctx.id]; n > 0 && ctx.questions >= n {
 		delete(x.agreed.answered, ctx.id)
 		x.rematch(ctx)

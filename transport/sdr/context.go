@@ -30,6 +30,7 @@ type Context struct {
 type ordered struct {
 	anyReceives uint64 // receives from any source that the program has posted
 	questions   uint64 // questions that the program has asked
+	acted       uint64 // questions after which the program has caught up, see matching.CatchUp
 	run         uint64 // current run of receives from any source, see agree.go
 	inRun       bool   // another receive from any source with runTag continues the run
 	runTag      int
