@@ -26,8 +26,8 @@ func (e *Engine) SendDeterministic(at string) error {
 // Decide returns the answer to a question of the program: the result of outcome at the
 // leader. The answer is the same at all replicas of this rank. Decide returns once all live
 // replicas hold the answer. While outcome returns no bytes, Decide calls it again after
-// each event. hopeless and awaited are those of WaitFor. The program must act on the answer
-// and then call CaughtUp.
+// each event. hopeless and awaited are those of WaitFor. The caller acts on the answer and
+// then calls CaughtUp, after an error, too.
 func (e *Engine) Decide(ctx *Context, outcome func() []byte, hopeless func() error, awaited func() Awaited) ([]byte, error) {
 	e.mu.Lock()
 	if e.retired {
