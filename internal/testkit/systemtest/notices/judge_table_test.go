@@ -23,6 +23,11 @@ func TestJudge(t *testing.T) {
 	)
 	right := `{"x":1}`
 	notified := func(f *facts) { f.notice(observe(kept+joined, f.names), 1, toAgent, f.quiet/3) }
+	toTheHead := func(f *facts) { f.notice(observe(kept+joined, f.names), 0, toHead, f.quiet/3) }
+	late := func(f *facts) {
+		f.notice(observe(kept+joined, f.names), 1, byCommand, f.quiet)
+		f.notices[0].denied = "intrarun drain: process 1 is no intrarun of yours that runs a job from this host"
+	}
 	taken := func(f *facts) { f.take(observe(kept+joined, f.names), 1) }
 	both := func(f *facts) { notified(f); taken(f) }
 	for _, c := range []struct {
@@ -54,6 +59,9 @@ func TestJudge(t *testing.T) {
 		{"refused, with room", notified, 0, agent + full, right, `{}`, "slots were free"},
 		{"refused in the middle", notified, 0, agent + "its rank has reached no safe point yet, or a rank has finished", right, `{}`, "after the start"},
 		{"refused for an unknown reason", notified, 0, agent + "x", right, `{}`, "does not know this reason"},
+		{"refused by the head, with room", toTheHead, 143, head + full, "", `{"exit_code":143}`, "slots were free"},
+		{"refused by its successor", toTheHead, 143, "b is the new head, in place of the one on a, which has handed over\n" + head + full, "", `{"exit_code":143}`, ""},
+		{"a command for a job that has ended", late, 0, "", right, `{}`, ""},
 		{"interrupted, with room", notified, 7, lastSet, "", `{"exit_code":7}`, "free slots elsewhere"},
 		{"interrupted without a notice", nil, 7, lastSet, "", `{"exit_code":7}`, "without a notice"},
 		{"interrupted in silence", func(f *facts) { f.schedule.slots = 1; notified(f) }, 7, "", "", `{"exit_code":7}`, "does not say why"},

@@ -49,7 +49,8 @@ func (f *facts) refusals(e *end) string {
 			// A successor does not print the messages of an agent that ends at once.
 			calm = calm && why == "" && strings.Contains(e.said(), f.names[n.host]+" is to leave (")
 		case toHead:
-			if _, after, ok := strings.Cut(e.said(), "SIGTERM: this host is to leave: "); ok {
+			first, _, _ := strings.Cut(e.said(), " is the new head") // a successor may refuse the notice to its own host
+			if _, after, ok := strings.Cut(first, "SIGTERM: this host is to leave: "); ok {
 				why, _, _ = strings.Cut(after, "\n")
 			}
 		case byCommand:
@@ -111,7 +112,7 @@ func (f *facts) untrue(n *noticed, why string) string {
 		if n.calm {
 			return "two other hosts kept them"
 		}
-	case strings.Contains(why, "the job has not begun, or ends"):
+	case strings.Contains(why, "the job has not begun, or ends"), strings.Contains(why, "is no intrarun of yours that runs a job"):
 		if n.calm && f.inMiddle(n) {
 			return "it was in the middle"
 		}
