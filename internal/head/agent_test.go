@@ -115,10 +115,13 @@ func (a *agent) obey(act Action) {
 		p := newProc(a, act, log)
 		log.With = p
 		a.all = append(a.all, p)
-		if a.w.spec.unreliable && (act.Role == Joiner && a.w.random.IntN(4) == 0 || act.Role == First && a.w.random.IntN(300) == 0) {
+		if a.w.spec.unreliable && (act.Role == Joiner && a.w.random.IntN(4) == 0 || act.Role == First && a.w.random.IntN(300) == 0 || a.w.late(act.ID) && a.w.random.IntN(4) == 0) {
 			p.dead, p.exited = true, true
 			a.w.refused = a.w.refused || act.Role == First
 			a.w.seen["a process cannot be started"]++
+			if a.w.late(act.ID) {
+				a.w.seen["a late spare cannot be started"]++
+			}
 			p.tell(Started{From: p.from, Err: "no memory"})
 			return
 		}

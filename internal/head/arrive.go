@@ -12,7 +12,7 @@ import (
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
-// A host that joins the running job becomes room for replacements once that is decided. The
+// A host that joins the running job becomes room for replacements and spares once that is decided. The
 // processes of the job learn nothing of it before one of them gets a peer there.
 
 // ErrNoHost marks a host that cannot join.
@@ -25,8 +25,8 @@ func (h *Head) MayJoin(name string) error {
 		return fmt.Errorf("%w: it ends", ErrNoHost)
 	case h.leaves.handsOver:
 		return fmt.Errorf("%w: another host becomes its head", ErrNoHost)
-	case !h.config.Replace:
-		return fmt.Errorf("%w: it starts no processes while it runs; -replace allows that", ErrNoHost)
+	case !h.config.replaces():
+		return fmt.Errorf("%w: it starts no processes while it runs; -replace or -spares allows that", ErrNoHost)
 	}
 	taken := func(other string, id detect.ID) bool {
 		_, lost := h.state.Lost[id]

@@ -88,6 +88,38 @@ func (w *world) checkNewcomers(v *decision.Place, relieves bool) {
 	}
 }
 
+// late reports whether a process was started as a spare of the running job.
+func (w *world) late(id job.Process) bool { return id.Rank >= len(w.spec.degrees)+w.spec.spares }
+
+// checkSpare checks that a late spare is not one too many, and is on a host on which none has
+// ended without a slot. It counts those that get a slot.
+func (w *world) checkSpare(e decision.Entry) {
+	if !e.Spare {
+		w.seen["a late spare gets a slot"]++
+		return
+	}
+	w.seen["a spare is started on a host that has joined"]++
+	used := make(map[job.Process]bool)
+	for _, p := range w.state.Former {
+		used[p.ID] = true
+	}
+	for p, at := range w.state.Places {
+		used[at.ID], used[w.state.Reliefs[p].ID] = true, true
+	}
+	waiting, lost := 0, w.state.Lost[e.Node].Text != "" // the host may have been lost since
+	for id, at := range w.state.Spares {
+		switch {
+		case at.Status == decision.Running:
+			waiting++
+		case at.Node == e.Node && !used[id] && !lost:
+			w.failf("%v is started on host %d, where spare %v has ended", e.ID, e.Node, id)
+		}
+	}
+	if waiting >= w.spec.spares {
+		w.failf("%v is started, and %d spares wait", e.ID, waiting)
+	}
+}
+
 // A host joins by name once, if the job can use it.
 func TestHostsThatMayJoin(t *testing.T) {
 	newHead := func(replace bool) *Head {
@@ -99,7 +131,7 @@ func TestHostsThatMayJoin(t *testing.T) {
 		}
 		return h
 	}
-	require.ErrorContains(t, newHead(false).MayJoin("h2"), "-replace allows that")
+	require.ErrorContains(t, newHead(false).MayJoin("h2"), "-replace or -spares allows that")
 	h := newHead(true)
 	require.ErrorContains(t, h.MayJoin("h1"), "has a host h1 already")
 	require.NoError(t, h.MayJoin("h2"))

@@ -225,7 +225,7 @@ func (ds *deaths) unreachable(m *member, why Silence, text string) {
 	case why == SilenceUndelivered:
 		ds.fence(m, ending{job.CauseFenced, "it cannot be sent a message that it needs: " + text})
 		return
-	case m.hello == nil && why != SilenceEnd && m.role == Joiner:
+	case m.hello == nil && why != SilenceEnd && (m.role == Joiner || ds.members.late(m)):
 		ds.fence(m, ending{job.CauseFenced, "it cannot join: " + text})
 	case m.hello == nil && why != SilenceEnd:
 		ds.members.refuse(fmt.Sprintf("%v cannot join: %s", m.from.ID, text))

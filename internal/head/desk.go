@@ -96,7 +96,7 @@ func (k *desk) fence(m *member, e ending) {
 	if !m.state.there() || m.ending != nil {
 		return
 	}
-	k.detailf("%v is fenced: %s", m.process, e.detail)
+	k.detailf("%s is fenced: %s", m.name(), e.detail)
 	m.ending, m.end, m.fenced = &e, "fenced", k.elapsed()
 	k.kill(m)
 }

@@ -146,14 +146,14 @@ func (w *world) relieves(from From, slot job.Process) bool {
 	return w.reliefs[job.Endpoint{Process: slot, Incarnation: from.Incarnation}]
 }
 
-// checkNoSpare checks that no spare waits.
+// checkNoSpare checks that no spare waits on a host that stays.
 func (w *world) checkNoSpare(text string) {
 	for id, at := range w.state.Spares {
 		log := w.agent(at.Node).log.Latest(id)
 		if log == nil {
 			continue
 		}
-		if p := log.With; at.Status == decision.Running && p.hello && !p.dead && !p.stuck && !p.agent.lost {
+		if p := log.With; at.Status == decision.Running && !w.state.Leaves(at.Node) && p.hello && !p.dead && !p.stuck && !p.agent.lost {
 			w.failf("%s, although spare %v waits", text, p)
 		}
 	}

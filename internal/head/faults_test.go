@@ -2,6 +2,7 @@ package head
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"syscall"
 	"time"
@@ -188,6 +189,9 @@ func (w *world) loseHead() {
 	}
 	if slices.ContainsFunc(w.state.Verdicts, func(v decision.Verdict) bool { return v.Cause == job.CauseDropped }) {
 		w.seen["a head is lost after a process was let go"]++
+	}
+	if slices.ContainsFunc(slices.Collect(maps.Keys(w.state.Spares)), w.late) {
+		w.seen["a head is lost after a late spare was started"]++
 	}
 	if w.state.Recovery.Rolling {
 		w.seen["a head is lost in a rollback"]++

@@ -66,6 +66,7 @@ func (h *Head) Step(e Event, now time.Duration) []Action {
 	h.now = max(h.now, now)
 	h.step(e)
 	h.leaves.proceed()
+	h.members.refill()
 	acts := h.acts
 	h.acts = nil
 	return acts

@@ -111,6 +111,8 @@ func (ms *members) started(m *member, e Started) {
 		m.to(ended)
 		ms.withdraw(m, e.Err)
 		ms.settled(m)
+	case ms.late(m):
+		ms.refuseSpare(m, e.Err)
 	default:
 		m.settled = true
 		m.to(ended)
@@ -125,7 +127,7 @@ func (ms *members) welcome(m *member, hello *job.Hello) {
 		m.hello = hello // kept for the report
 		return
 	}
-	if m.role == Joiner {
+	if m.role == Joiner || ms.late(m) {
 		if i := slices.IndexFunc(ms.all, func(o *member) bool { return o.hello != nil }); i >= 0 {
 			if why := ms.all[i].hello.Mismatch(hello); why != "" {
 				ms.fence(m, ending{job.CauseFenced, "it is incompatible with the other processes: " + why})
@@ -251,7 +253,7 @@ func (ms *members) startIfReady() {
 		case m.native && (m.state == dead || m.state == ended):
 			ms.refuse(fmt.Sprintf("%s has ended before all processes had joined MPI_COMM_WORLD, and the others would wait for it there", m.name()))
 			return
-		case m.state == dead, m.state == ended, m.role == Joiner:
+		case m.state == dead, m.state == ended, m.role == Joiner, ms.late(m):
 			continue
 		case m.state == gone: // its verdict has not been sent yet
 			return

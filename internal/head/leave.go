@@ -33,15 +33,6 @@ func (ms *members) dismiss(p job.Process, incarnation uint32) {
 	}
 }
 
-// freeSpares kills the spares at the end of the job.
-func (ms *members) freeSpares() {
-	for _, m := range ms.all {
-		if m.role == Spare {
-			ms.kill(m)
-		}
-	}
-}
-
 // dismissed handles the end of a process that was dismissed, or that was never started.
 func (ms *members) dismissed(m *member) {
 	m.end = "dismissed"
@@ -82,19 +73,4 @@ func (ms *members) finishOutput(m *member, died, itself bool) {
 func (ms *members) settled(m *member) {
 	m.settled = true
 	ms.fill(m.process)
-}
-
-// spareExited records the end of a spare that has no slot.
-func (ms *members) spareExited(m *member) {
-	was := m.state
-	m.to(ended)
-	ms.propose(decision.Entry{Kind: decision.Withdrawn, Process: m.process, Incarnation: m.incarnation})
-	if ms.phase <= working {
-		ms.warnf("%s is dead (%s)", m.name(), firstLine(m.cause().detail))
-		if was == waiting {
-			ms.recovery.notify((*recovery.Head).SpareGone)
-		}
-		ms.startIfReady()
-	}
-	ms.finishOutput(m, true, false)
 }

@@ -96,6 +96,9 @@ func (q *queue) resume() {
 	q.catchUp()
 }
 
+// idle reports whether recovery has acted on all events.
+func (q *queue) idle() bool { return !q.keeping && !q.acting && !q.together && len(q.events) == 0 }
+
 // generation returns the number of rollbacks so far. counts reports whether the end of the
 // program in m counts: while m rolls back, it does not.
 func (q *queue) generation(m *member) (n uint32, counts bool) {

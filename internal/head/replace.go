@@ -154,30 +154,3 @@ func (ms *members) introduce(m, other *member) {
 	ms.send(lower, &job.Message{Kind: job.KindConnect, Peers: []job.Peer{higher.peer(kind, onUse)}})
 	ms.send(higher, &job.Message{Kind: job.KindConnect, Peers: []job.Peer{lower.peer(kind, onUse)}})
 }
-
-// spares returns the number of spares that can take a slot.
-func (ms *members) spares() (n int) {
-	for _, m := range ms.all {
-		if m.state == waiting {
-			n++
-		}
-	}
-	return n
-}
-
-// bestSpare returns the spare for a slot, on a host without another replica of the rank if
-// possible. It returns nil if no spare is ready.
-func (ms *members) bestSpare(p job.Process) (best *member) {
-	together := make(map[detect.ID]bool)
-	for _, m := range ms.all {
-		if m.state < gone && m.process.Rank == p.Rank {
-			together[m.from.Node] = true
-		}
-	}
-	for _, m := range ms.all {
-		if m.state == waiting && m.ending == nil && !ms.state.Leaves(m.from.Node) && (best == nil || together[best.from.Node] && !together[m.from.Node]) {
-			best = m
-		}
-	}
-	return best
-}

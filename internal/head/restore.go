@@ -1,6 +1,7 @@
 package head
 
 import (
+	"maps"
 	"slices"
 	"syscall"
 	"time"
@@ -98,14 +99,13 @@ func (h *Head) restoreMembers(agents []Resync) {
 		}
 	}
 	for i, node := range h.config.Spares {
-		id := h.config.spareID(i)
-		from := From{node, id, firstIncarnation}
-		at, placed := h.state.Spares[id]
-		switch {
-		case h.members.byAgent[from] != nil: // the process has or had a slot
-		case !placed:
-			h.members.choose(h.members.enroll(id, firstIncarnation, from, Spare))
-		default:
+		if id := h.config.spareID(i); h.state.Spares[id].Node == 0 {
+			h.members.choose(h.members.enroll(id, firstIncarnation, From{node, id, firstIncarnation}, Spare))
+		}
+	}
+	for _, id := range slices.SortedFunc(maps.Keys(h.state.Spares), job.Process.Compare) {
+		at := h.state.Spares[id]
+		if from := (From{at.Node, id, firstIncarnation}); h.members.byAgent[from] == nil { // else the process has or had a slot
 			h.restoreSpare(h.members.enroll(id, firstIncarnation, from, Spare), at, there)
 		}
 	}

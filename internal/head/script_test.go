@@ -154,6 +154,8 @@ func (s *script) command(words []string) {
 		s.step(Suspected{Node: detect.ID(s.number(args[0])), Testimonies: testimonies(detect.ID(s.number(args[0])))})
 	case "disconnected":
 		s.step(Disconnected{Node: detect.ID(s.number(args[0])), Text: strings.Join(args[1:], " ")})
+	case "arrives": // a host with that number of slots is ready to join
+		s.step(HostArrives{Host: decision.Host{Node: detect.ID(s.number(args[0])), Name: fmt.Sprint("h", s.number(args[0])-1), Slots: s.number(args[1])}})
 	case "differs": // outputs of the replicas of a rank differ
 		s.step(Differs{Rank: s.number(args[0]), Text: strings.Join(args[1:], " ")})
 	case "continued":
@@ -388,7 +390,7 @@ func (s *script) succeed(node detect.ID) {
 	c := s.config
 	c.Self = node
 	var agents []Resync
-	for _, n := range c.Nodes {
+	for _, n := range s.head.config.Nodes {
 		if _, lost := s.state.Lost[n.ID]; lost {
 			continue
 		}

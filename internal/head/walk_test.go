@@ -53,6 +53,7 @@ var specs = []spec{
 	{name: "degrees", degrees: []int{3, 2}, nodes: 3, slots: 2, steps: 16, faults: 2, replace: true, hosts: true, heads: 3, leaves: 1, joins: 1, changes: 6},
 	{name: "degrees and rolls back", degrees: []int{2, 3, 2}, nodes: 4, slots: 2, vacant: 1, steps: 16, faults: 3, replace: true, spares: 1, backup: 2, files: 3, hosts: true, heads: 2, unreliable: true, leaves: 2, joins: 2, changes: 6},
 	{name: "grows from files", degrees: []int{2, 2}, nodes: 3, slots: 2, vacant: 1, steps: 9, faults: 2, replace: true, restart: true, heads: 2, joins: 2},
+	{name: "joins with spares", degrees: []int{2, 2}, nodes: 3, steps: 14, faults: 5, spares: 1, hosts: true, heads: 3, unreliable: true, leaves: 1, joins: 4},
 }
 
 // happens lists events that must occur in the walks. Without them the walks prove nothing.
@@ -64,6 +65,7 @@ var happens = []string{"a head is lost", "a head is lost before all had joined",
 	"a process is relieved", "the last replica is relieved", "a spare relieves a process", "a process that leaves is fenced", "a host has left", "a host leaves", "a process leaves", "an agent ends at once",
 	"a relief replaces a dead process", "a relief dies", "a head is lost while a process is relieved",
 	"a host is ready to join", "a host joins and is lost at once", "a process moves to a host that has joined", "a process is replaced on a host that has joined",
+	"a spare is started on a host that has joined", "a late spare cannot be started", "a late spare gets a slot", "a head is lost after a late spare was started",
 	"a rank gets another replica", "a head is lost while a slot is vacant", "a head is lost while a host joins", "a head is lost after a host has joined",
 	"kept degrees", "a process is let go", "a process that has joined is let go", "a process that was to be let go stays", "a head is lost after a process was let go",
 	"a head is to leave", "a head hands over", "a head hands over, and a host beside it leaves", "a job is interrupted", "exit code 7", "a head is lost while it hands over", "kept resigned",

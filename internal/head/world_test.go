@@ -338,6 +338,9 @@ func (w *world) keep(e decision.Entry) {
 	if e.Kind == decision.Placed && e.Incarnation > firstIncarnation {
 		w.checkNewcomers(&decision.Place{Node: e.Node}, e.Relieves)
 	}
+	if e.Kind == decision.Placed && w.late(e.ID) {
+		w.checkSpare(e)
+	}
 	if e.Kind == decision.Placed && e.Relieves {
 		w.reliefs[job.Endpoint{Process: e.Process, Incarnation: e.Incarnation}] = true
 	}

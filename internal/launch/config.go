@@ -165,11 +165,14 @@ func (c *Config) validate() error {
 // listenAt returns the address at which the processes of a host listen for links over TCP. It
 // returns "" if they need none. address is the address of the host.
 func (j *Job) listenAt(address string) string {
-	if j.Links.Kind == job.LinkTCP || j.Placement != nil && (len(j.Placement.Hosts) > 1 || j.Replace) { // another host may join
+	if j.Links.Kind == job.LinkTCP || j.Placement != nil && (len(j.Placement.Hosts) > 1 || j.admits()) {
 		return net.JoinHostPort(address, "0")
 	}
 	return ""
 }
+
+// admits reports whether another host may join the job, as room for replacements or spares.
+func (j *Job) admits() bool { return j.Replace || j.Spares > 0 }
 
 // starts reports whether a process is started with the job. With -r MIN..MAX hosts may have no
 // room for some.

@@ -174,7 +174,7 @@ func (w *hosts) nodeConfig(r *remote, id arbiter.ID, guest bool) agentd.NodeConf
 
 // joinCommand returns the command that makes another host join the job, "" if none can.
 func (c *Config) joinCommand(secret string, addresses []string) string {
-	if secret == "" || !c.Replace {
+	if secret == "" || !c.admits() {
 		return ""
 	}
 	return joinCommand(secret, c.TLS, addresses)
@@ -203,7 +203,7 @@ func (c *Config) secret() (s job.Secret, file string, err error) {
 			err = fmt.Errorf("%s: %w", spawn.EnvSecret, err)
 		}
 		return s, file, err
-	case !c.Replace:
+	case !c.admits():
 		return job.NewSecret(), "", nil
 	}
 	fd, err := unix.MemfdCreate("intra secret", unix.MFD_CLOEXEC)

@@ -207,7 +207,7 @@ func (c *Config) tags() []string {
 
 // plan returns the agent's plan for the given processes.
 func (c *Config) plan(p *spawn.Program, processes []job.Process) supervise.Plan {
-	return supervise.Plan{Path: p.Path(), Args: c.Program, Environ: os.Environ(), Stdin: c.Stdin != nil, Keep: c.Replace, MPI: c.Links.MPI, Bind: c.Bind, Link: c.Links.Kind, Ring: c.Links.Ring, Processes: processes, Clones: c.Clones}
+	return supervise.Plan{Path: p.Path(), Args: c.Program, Environ: os.Environ(), Stdin: c.Stdin != nil, Keep: c.admits(), MPI: c.Links.MPI, Bind: c.Bind, Link: c.Links.Kind, Ring: c.Links.Ring, Processes: processes, Clones: c.Clones}
 }
 
 // newAgents returns the agents of the job's hosts.

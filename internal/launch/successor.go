@@ -57,7 +57,7 @@ func (s *successor) run() (code int) {
 	w := s.follow(d)
 	w.carrier = by
 	defer func() { w.folder.release(code) }()
-	if s.job.Replace {
+	if s.job.admits() {
 		if err := w.receive(s.lead); err != nil {
 			w.warnf("warning: no host can join the job any more: %v", err)
 		} else {
