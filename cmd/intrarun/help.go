@@ -23,10 +23,10 @@ slash also one in PATH), it is run; otherwise it is built as a Go package with t
   intrarun degree JOB RANK=N...   sets how many replicas ranks have from their next safe points on,
                                   in a running job whose -r or -degrees has a range
   intrarun grow JOB HOST[:SLOTS]...
-                                  makes hosts join a running job with -replace and -hosts
+                                  makes hosts join a running job with -replace or -spares
   intrarun join [-name NAME] [-slots N] [-rack NAME] [-addr ADDRESS] [-tls] HEAD-ADDRESS...
-                                  makes this host a part of a running job with -replace, with
-                                  room for N processes; the status prints the command
+                                  makes this host a part of a running job with -replace or
+                                  -spares, with room for N processes; the status prints the command
   intrarun report FILE [FILE2]    prints a report of -report, or compares two
   intrarun -version               prints the version of intrarun
 

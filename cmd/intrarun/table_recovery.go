@@ -18,7 +18,7 @@ var recoveryFlags = []row{
 		does: "Replace each lost process by a new one, which joins at a safe point of the program with the state of a live replica.",
 		set:  toggle(func(o *options) *bool { return &o.Replace })},
 	{name: "spares", group: losses, arg: "N", off: []string{"0"},
-		does: "Keep N processes waiting, on hosts with free slots, to replace lost ones at once.",
+		does: "Keep N processes waiting, on hosts with free slots, to replace lost ones at once. A host that joins the running job gets new ones for those that were used.",
 		set:  number(func(o *options) *int { return &o.Spares }, 0, maxProcesses, "processes")},
 	{name: "backup", group: losses, common: true, arg: "K",
 		does:  "Copy the state of each rank into the memory of another rank every K safe points, or with auto as often as it pays. When a rank has lost all its replicas, the job rolls back to the copy.",

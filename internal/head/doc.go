@@ -28,7 +28,7 @@
 //	desk      desk.go timer.go: what all parts work with
 //	hosts     host.go: why hosts are lost
 //	queue     queue.go: one event after another for recovery.Head
-//	members   members.go join.go degree.go replace.go relieve.go leave.go: which process is in which slot
+//	members   members.go join.go degree.go replace.go spares.go relieve.go leave.go: which process is in which slot
 //	faults    kills.go weibull.go: deaths on request
 //	plan      recover.go files.go: cuts, backups, rollbacks and files, carried out
 //	judge     judge.go suspect.go dispute.go blame.go diverge.go outlast.go: faults of processes, and what follows

@@ -107,6 +107,10 @@ var rules = []ruletest.Rule{
 	ruletest.New("recover.go", "recovery learns who was to be let go and stays", "			void = append(void, e)\n", ""),
 	ruletest.New("restore.go", "a process that was let go under an earlier head is killed", "		h.act(Kill{from, syscall.SIGKILL})\n", ""),
 	ruletest.New("decision/degrees.go", "the last replica of a rank is not let go", "		if !s.Recovery.Departed(d, others) {", "		if !s.Recovery.Departed(d, append(others, d.Process)) {"),
+	ruletest.New("spares.go", "a host on which a spare has ended gets no other one", " && !failed[n.ID]", ""),
+	ruletest.New("spares.go", "no more spares wait than the job has begun with", "n := ms.unused(); n < len(", "n := ms.unused(); n <= len("),
+	ruletest.New("join.go", "a late spare that cannot be started does not end the job", "	case ms.late(m):\n		ms.refuseSpare(m, e.Err)\n", ""),
+	ruletest.New("restore.go", "a successor knows the spares that were not started with the job", "firstIncarnation}); h.members.byAgent[from] == nil {", "firstIncarnation}); h.members.byAgent[from] == nil && id.Rank < len(h.config.Degrees)+len(h.config.Spares) {"),
 	ruletest.New("drain.go", "a host is freed once it has no process", " && !slices.ContainsFunc(ls.members.all, func(m *member) bool { return m.from.Node == l.Node && !m.settled }) {", " {"),
 }
 
@@ -167,10 +171,12 @@ var choices = ruletest.Table{Root: ".", Rules: []ruletest.Rule{
 	ruletest.New("degree.go", "a replica on the host of another one is let go first", "falseFirst(pAlone, qAlone), ", "falseFirst(pAlone && qAlone, qAlone && pAlone), "),
 	ruletest.New("degree.go", "a replica in the rack of another one is let go first", "falseFirst(pApart, qApart), ", "falseFirst(pApart && qApart, qApart && pApart), "),
 	ruletest.New("degree.go", "a replica on a host that leaves is let go first", "falseFirst(!pLeaves, !qLeaves), ", "falseFirst(pLeaves && qLeaves, qLeaves && pLeaves), "),
+	ruletest.New("spares.go", "a process that leaves needs room before a spare", "ms.config.Replace && slices.ContainsFunc(ms.state.Leaving, func(l decision.Leave) bool { return l.Done == 0 })", "ms.config.Replace && slices.ContainsFunc(ms.state.Leaving, func(l decision.Leave) bool { return l.Done < 0 })"),
+	ruletest.New("spares.go", "a spare needs room after a slot", " || len(ms.wanted) > 0 {\n", " {\n"),
 	ruletest.New("drain.go", "a process that leaves does not rely on one that is about to be let go", " && !ls.departs(o)", ""),
 	ruletest.New("join.go", "recovery knows which processes are about to die", "Dying: ms.dying, ", ""),
 	ruletest.New("degree.go", "a rank on fewer hosts gets another replica first", "cmp.Compare(aHosts, bHosts), ", "cmp.Compare(aHosts+bHosts, bHosts+aHosts), "),
-}, Test: "Test(HostOfAJoiner|SpareForASlot|RackOfAJoiner|Which.*)", Sign: "--- FAIL: Test"}
+}, Test: "Test(HostOfAJoiner|SpareForASlot|RackOfAJoiner|RoomFor.*|Which.*)", Sign: "--- FAIL: Test"}
 
 // TestRulesStand looks for the text of every rule in the head. It must occur there exactly
 // once.

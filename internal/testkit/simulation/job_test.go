@@ -111,6 +111,7 @@ func TestSimulationOfMoves(t *testing.T) {
 		"a notice", "a host is to leave", "a process is to leave", "a head is to leave",
 		"a process is relieved", "a relief replaces a dead process", "a process that leaves is killed", "a host has left", "a head hands over",
 		"a job is interrupted", "exit code 7", "a host joins", "a process is let go", "a number of replicas is set",
+		"a spare is started on a host that has joined", "a late spare is used",
 	} {
 		require.Positive(t, seen[what], "none of %q", what)
 	}

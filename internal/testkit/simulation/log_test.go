@@ -47,8 +47,15 @@ func (l *leader) apply(e decision.Entry) {
 	if e.Kind == decision.Recovery {
 		l.deciding--
 	}
+	late := e.ID.Rank >= len(w.spec.degrees)+w.spec.spares // it was not started with the job
+	if e.Kind == decision.Placed && e.Spare && late {
+		w.seen["a spare is started on a host that has joined"]++
+	}
 	if e.Kind == decision.Placed && !e.Spare && e.ID != e.Process {
 		w.seen["a spare is used"]++
+		if late {
+			w.seen["a late spare is used"]++
+		}
 		l.at[head.From{Node: e.Node, ID: e.ID, Incarnation: firstLife}].assign(e.Process, e.Incarnation)
 	}
 	for _, v := range l.state.Apply(e) {

@@ -182,3 +182,33 @@ func TestHostThatJoinsAndDies(t *testing.T) {
 	require.Empty(t, r.report.Deaths())
 	c.requireEmpty()
 }
+
+// A spare that was used is replaced on a host that joins, and the new one is used in its turn.
+func TestHostThatJoinsGetsASpare(t *testing.T) {
+	c := newCluster(t, 4)
+	program, end := endless(t)
+	job := c.start(c.list(2, 1, 2), "-n 1 -r 2 -spares 1 -v", program...)
+	job.await("all have joined")
+	kill := func(name, by string) {
+		words := regexp.MustCompile(regexp.QuoteMeta(name) + ` has joined: process (\d+) on`).FindStringSubmatch(job.Stderr())
+		require.NotNil(t, words, job.Stderr())
+		pid, err := strconv.Atoi(words[1])
+		require.NoError(t, err)
+		require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+		job.await(name + " is replaced by another process on " + by)
+	}
+	kill("0.1", "")
+	guest, host := c.join(job, 3, "-slots 1"), c.Hosts[3].Name
+	job.await("a spare process on " + host + " has joined")
+	kill("0.0", host)
+	end()
+	r := job.wait()
+	require.Zero(t, r.Code, r.Stderr)
+	require.Equal(t, allRight, r.Stdout)
+	var j joins
+	r.Decode(t, &j)
+	require.Len(t, j.Replacements, 2)
+	require.Equal(t, host, j.Replacements[1].Host)
+	require.NoError(t, guest.Wait(), "%s", guest.Stderr)
+	c.requireEmpty()
+}
