@@ -44,7 +44,7 @@ func (ms *members) bestSpare(p job.Process) (best *member) {
 // has begun with. Processes for slots take precedence over them: refill does nothing while
 // recovery is at work, or a process that leaves may need the room.
 func (ms *members) refill() {
-	if ms.phase != working || !ms.hasBegun || ms.retired || ms.state.Ending != nil || len(ms.state.Hosts) == 0 || !ms.recovery.idle() || len(ms.wanted) > 0 {
+	if len(ms.config.Spares) == 0 || len(ms.state.Hosts) == 0 || ms.phase != working || !ms.hasBegun || ms.retired || ms.state.Ending != nil || !ms.recovery.idle() || len(ms.wanted) > 0 {
 		return
 	}
 	if ms.config.Replace && slices.ContainsFunc(ms.state.Leaving, func(l decision.Leave) bool { return l.Done == 0 }) {
