@@ -66,7 +66,7 @@ func enter(run func(*Process) error) int {
 	var e *engine.Engine
 	e = engine.New(ctx, engine.Config{Head: session, Links: links, Local: session.Local(), Balance: session.Slot().Balance, Die: func(k job.Kill) {
 		e.FlushTrace()
-		session.Fired(k, e.Snapshot())
+		session.Fired(k, e.LastSnapshot())
 		self, err := os.FindProcess(os.Getpid())
 		if err == nil {
 			err = self.Kill()

@@ -158,7 +158,7 @@ func (p *process) end(why error) {
 
 // die kills the process at a kill point.
 func (p *process) die(k job.Kill, e *engine.Engine) {
-	p.Fired(k, e.Snapshot())
+	p.Fired(k, e.LastSnapshot())
 	p.end(errKilled)
 	if k.Point == job.KillSection || k.Point == job.KillTask || k.Point == job.KillFile {
 		runtime.Goexit()

@@ -144,6 +144,27 @@ func (s *Section) alone() (seconds float64) {
 func (h *sharing) Snapshot() job.Stats {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	return h.counts()
+}
+
+// lockPatience is longer than any goroutine holds the lock of an engine.
+const lockPatience = 500 * time.Millisecond
+
+// LastSnapshot is Snapshot at a kill point. The goroutine there may hold the lock itself: it
+// sends a frame of the engine, and the link first continues with an earlier frame, in the middle
+// of which the process is to die. Then no other goroutine changes the counts.
+func (h *sharing) LastSnapshot() job.Stats {
+	for end := h.now() + lockPatience; !h.mu.TryLock(); time.Sleep(time.Millisecond) {
+		if h.now() > end {
+			return h.counts()
+		}
+	}
+	defer h.mu.Unlock()
+	return h.counts()
+}
+
+// counts returns a copy of all counts. The caller holds the lock.
+func (h *sharing) counts() job.Stats {
 	out := h.stats.total
 	out.Signature, out.Links = h.machine.Chain(), h.peerLinks.made.Load()
 	out.Notes, out.Details = slices.Clone(h.notes.said), slices.Clone(h.notes.details)
