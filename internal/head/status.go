@@ -90,8 +90,9 @@ func (h *Head) replaced() (n int) {
 	return n
 }
 
-// further reports whether a has more progress than b, as the program counts it. A report with
-// a total counts as further than one without.
+// further reports whether a has made more progress than b, as the program counts it. A report
+// without a total counts as further than one with a total, so that the least of all ranks has a
+// total if any has.
 func further(a, b *job.Doing) bool {
 	x, y := float64(a.Done)*float64(b.Total), float64(b.Done)*float64(a.Total)
 	if a.Total == 0 && b.Total == 0 || x == y {

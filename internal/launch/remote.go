@@ -125,8 +125,8 @@ func (r *remote) Written(of agentwire.Name, w output.Written) {
 // Free ends the agent of a host that is to leave.
 func (r *remote) Free(why string) { r.conn.Send(agentwire.KindFree, agentwire.Name{}, []byte(why)) }
 
-// Doubtful reports whether the host may be lost. Then it is too early to decide by messages
-// from its processes, or about them.
+// Doubtful reports whether the host may be lost. Then the head does not yet act on what
+// processes of the host report, or on what others report about these.
 func (r *remote) Doubtful() bool {
 	r.mu.Lock()
 	doubtful := r.over || r.ended

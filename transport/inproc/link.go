@@ -80,7 +80,8 @@ func (l *link) Start(r transport.Receiver) {
 	l.notify()
 }
 
-// run drives the link while no goroutine attends to it.
+// run drives the link while no goroutine attends to it, and also when the peer urges it, or this
+// link is about to end.
 func (l *link) run() {
 	for {
 		select {

@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// A run of the program ends with retire: no request of it is completed from then on, and the
+// A run of the program ends with retire: from then on none of its requests is completed, and the
 // core keeps no memory of the program except what links still use. In the meantime the core
-// goes on to receive, and to serve other processes. rerun then puts the core back to a Place,
+// continues to receive, and to serve other processes. rerun then puts the core back to a Place,
 // as far as the program can see it: streams are numbered from there, and messages and
 // decisions from after it are received and made again.
 

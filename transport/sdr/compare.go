@@ -163,10 +163,10 @@ func (e *Engine) SendSumsNow(ctx context.Context) error {
 	})
 }
 
-// SumsReceived is SendSums, and then waits for two things. All live processes have received
-// the reports. The receivers whose programs have returned have reported all messages that
-// this process has sent. By then the processes have found every difference in messages that
-// they have posted. The error is that of ctx, or of the engine. If no message that this
+// SumsReceived does what SendSums does. Then it waits until all live processes have received
+// the reports, and until the receivers whose programs have returned have reported all messages
+// that this process has sent. By then the processes have found every difference in messages
+// that they have posted. The error is that of ctx, or of the engine. If no message that this
 // process has sent or received is compared, SumsReceived returns at once.
 func (e *Engine) SumsReceived(ctx context.Context) error {
 	e.mu.Lock()

@@ -119,7 +119,7 @@ type Engine struct {
 	retired  bool    // Retire was called: the core serves links, and this program no more
 	late     error   // what went wrong since
 	deviates bool    // Config.Deviates was called, or is about to be
-	heir     *Engine // of the next run of the program, which has the core; nil: there is none
+	heir     *Engine // engine of the next run of the program, which has taken over the core; nil: this one has it
 	lent     []bool  // per process: its link may be writing into memory of the program
 	handed   int     // frames with messages that links hold
 	saved    []byte  // data of the Attachment, from the position at which the engine began

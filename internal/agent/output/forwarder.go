@@ -33,7 +33,7 @@ type forwarder struct {
 	room    *sync.Cond
 	sources []*lines
 	emitted int // number of whole lines written
-	cut     int // number of bytes of line number emitted that are already written; above 0 only for a very long line
+	cut     int // number of bytes already written of the line after those; above 0 only for a very long line
 	timer   *time.Timer
 	adrift  bool   // emitted and cut are unknown: the earlier head may have written more
 	stopped bool   // nothing more is written: another head continues the stream

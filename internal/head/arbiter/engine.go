@@ -306,7 +306,7 @@ func (e *Engine) Admit(p Peer) {
 	_ = e.ask(func() { e.do(e.node.Admit(p, lease.Now())) }) // a closed engine admits no node
 }
 
-// Resign gives up the head, after the decision to hand over is committed: see Node.Resign.
+// Resign makes this node stop acting as the head, as soon as it may: see Node.Resign.
 func (e *Engine) Resign() {
 	_ = e.ask(func() { e.do(e.node.Resign(lease.Now())) }) // a closed engine leads nothing
 }

@@ -100,8 +100,8 @@ func (c *Section) soakTask(i int, p poison) {
 	}
 }
 
-// start returns the start of the poison of a region, so that the contents of regions
-// differ.
+// start returns the place in the poison at which the filling of region k of task i starts. It
+// differs between regions, and so do their contents.
 func start(i, k int) int { return 61*i + 1021*k }
 
 // rerun runs task i while the memory of all other tasks is filled, and then fills the

@@ -46,7 +46,7 @@ type word struct {
 type state uint8
 
 const (
-	free     state = iota // unclaimed; the arrays have the contents of the entry of the section
+	free     state = iota // unclaimed; the arrays hold what they held when the replica entered the section
 	claimed               // the owner runs it, or is storing its result here
 	computed              // the result is here: this replica has computed it or taken it over, and may store it elsewhere
 	done                  // the owner has stored the result

@@ -106,8 +106,9 @@ func (r *recovering) caughtUp(p *Program) {
 	r.second.due = slices.DeleteFunc(r.second.due, func(d job.Again) bool { return d.To == s.to && d.From == s.from.number })
 }
 
-// settle is called at each safe point of such a process, after everything else. It makes the
-// safe point one from which the program can run again if that is requested.
+// settle makes a safe point a settled one, from which the program can run again, if that is
+// requested. A process of which second runs are requested calls it at each safe point, after
+// everything else.
 func (r *recovering) settle(point uint64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -17,10 +17,10 @@ func (w *window) add(d time.Duration) {
 	w.n++
 }
 
-// median returns the median of the newest durations, of at most most of them.
-func (w *window) median(most int) time.Duration {
+// median returns the median of the newest durations, at most limit of them.
+func (w *window) median(limit int) time.Duration {
 	var s [many]time.Duration
-	n := min(w.n, most)
+	n := min(w.n, limit)
 	for i := range n {
 		s[i] = w.last[(w.n-1-i)%many]
 	}

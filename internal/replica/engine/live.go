@@ -132,9 +132,9 @@ func (e *Engine) run(program func(*Program) error) error {
 }
 
 // tellAll waits until all live processes have received the hashes of the messages that
-// this process has received. Only then does the outcome of the program count: a wrong
-// message that made it fail is found first, and if it returned, no process is released
-// before the message is found.
+// this process has received. Only then does the outcome of the program count. If a wrong
+// message has made the program fail, the replicas of its sender find the message first. If the
+// program has returned, they find wrong messages before any process is released.
 func (e *Engine) tellAll() {
 	m := e.messages.Load()
 	if m == nil {

@@ -172,8 +172,7 @@ func (n *node) linkTo(p job.Process) transport.Link {
 	return nil
 }
 
-// linked reports whether there is a link to the process that lives in that incarnation. A
-// later process in the same slot has a higher incarnation.
+// linked reports whether there is a link to the process of p, or to an earlier one in its slot.
 func (n *node) linked(p job.Peer) bool {
 	l := n.peerLinks.get(p.Process, 0)
 	return l != nil && l.Incarnation <= p.Incarnation

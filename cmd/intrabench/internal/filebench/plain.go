@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// The steps of a plain process. It makes a step when it reads its name, and prints the name
-// when the step is done.
+// The steps of a plain process. The process performs a step when it reads the name of the step,
+// and prints that name when the step is done.
 const (
 	stepCreate = "create" // of the first process: a new file under a temporary name
 	stepOpen   = "open"   // of the others

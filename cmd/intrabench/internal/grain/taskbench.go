@@ -76,7 +76,7 @@ func MeasureGraphs(ctx context.Context, run GraphRunner, o GraphOptions) ([]Grap
 	}
 	hashes := make(map[string]string)
 	for round := range o.Rounds {
-		speeds := make([][]float64, len(graphs)) // of a core
+		speeds := make([][]float64, len(graphs)) // operations per second of a core, by graph and by size of its tasks
 		peak := 0.0
 		for i := range graphs {
 			n := trial.Turn(round, i, len(graphs))

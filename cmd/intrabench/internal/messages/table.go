@@ -70,7 +70,7 @@ func Table(w io.Writer, o Options, results []Result) error {
 // named reports whether the table needs the names of the operations.
 func (o Options) named() bool { return o.Cases[0].Op != Pingpong }
 
-// pingpong reports whether a bandwidth belongs to the operation.
+// pingpong reports whether the operation is one of those for which the table shows a bandwidth.
 func (r Result) pingpong() bool {
 	return slices.Contains([]string{Pingpong, AnySource, AnySourceRun}, r.Op)
 }
