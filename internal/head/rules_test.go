@@ -77,7 +77,6 @@ var rules = []ruletest.Rule{
 	ruletest.New("restore.go", "a successor starts placed processes that were not started", "			h.members.launch(m)\n", ""),
 	ruletest.New("restore.go", "a successor places processes that were not placed", "			h.members.choose(h.members.enroll(p, firstIncarnation, From{h.config.Of[p], p, firstIncarnation}, First))\n", "			h.members.enroll(p, firstIncarnation, From{h.config.Of[p], p, firstIncarnation}, First)\n"),
 	ruletest.New("restore.go", "a successor waits for processes that have not begun", "			h.phase = joining\n", ""),
-	ruletest.New("restore.go", "a waiting spare can get a slot under a successor", "		if m.state = starting; x.Joined {\n			m.state = waiting\n		}\n", "		m.state = starting\n"),
 	ruletest.New("restore.go", "a spare in a slot keeps the name that its agent knows", "		from.Incarnation = firstIncarnation\n", ""),
 	ruletest.New("restore.go", "a process with its state is no joiner under a successor", "	if at.Incarnation == firstIncarnation || h.lived(p, at.Incarnation) {", "	if at.Incarnation == firstIncarnation {"),
 	ruletest.New("restore.go", "a successor repeats Resume if the agent has not received it", "		h.restoreVoice(m, x)\n", ""),
@@ -143,6 +142,9 @@ var unshown = []ruletest.Rule{
 	// freed_joiner.txt proves this rule necessary: one in 70,000 jobs of
 	// internal/testkit/simulation reaches that moment.
 	ruletest.New("restore.go", "a joiner that an earlier head released is not expected", "	case role == Joiner && x.Freed:", "	case false:"),
+	// spare_waits_for_a_successor.txt proves this rule necessary: in the walks a successor hears
+	// again that the spare has joined.
+	ruletest.New("restore.go", "a waiting spare can get a slot under a successor", "		if m.state = starting; x.Joined {\n			m.state = waiting\n		}\n", "		m.state = starting\n"),
 	// No test shows this rule. In the walks every request for a process ends before all processes
 	// have finished.
 	ruletest.New("members.go", "no process is released while a slot waits for a process", "	if len(ms.wanted) > 0 {\n		return false\n	}\n", ""),
