@@ -142,8 +142,7 @@ var unshown = []ruletest.Rule{
 	// freed_joiner.txt proves this rule necessary: one in 70,000 jobs of
 	// internal/testkit/simulation reaches that moment.
 	ruletest.New("restore.go", "a joiner that an earlier head released is not expected", "	case role == Joiner && x.Freed:", "	case false:"),
-	// spare_waits_for_a_successor.txt proves this rule necessary: in the walks a successor hears
-	// again that the spare has joined.
+	// spare_waits_for_a_successor.txt proves this rule necessary: no walk does.
 	ruletest.New("restore.go", "a waiting spare can get a slot under a successor", "		if m.state = starting; x.Joined {\n			m.state = waiting\n		}\n", "		m.state = starting\n"),
 	// No test shows this rule. In the walks every request for a process ends before all processes
 	// have finished.
