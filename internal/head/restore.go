@@ -311,10 +311,10 @@ func (h *Head) restoreRecovery() {
 	h.recovery.perform(acts)
 }
 
-// tellRelieved sends all verdicts to the processes that stand in a cut and admit joiners, before
-// they receive that order again. A joiner may have the slot of a process that it has relieved.
-// A process that learns only later of the death of the latter would take it for that of the
-// joiner.
+// tellRelieved sends all verdicts to the processes that stand in a cut, before a successor
+// repeats the order that admits joiners. A joiner may take the slot of a process that it
+// relieves. A process that admits the joiner first, and only then learns that the relieved
+// process is dead, would take the joiner for dead.
 func (h *Head) tellRelieved() {
 	for _, m := range h.members.all {
 		if m.role == First && m.state.there() {

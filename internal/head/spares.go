@@ -40,8 +40,8 @@ func (ms *members) bestSpare(p job.Process) (best *member) {
 	return best
 }
 
-// refill starts spares on hosts that have joined the running job, until as many wait as the job
-// has begun with. Processes for slots take precedence over them: refill does nothing while
+// refill starts spares on hosts that have joined the running job, until as many spares wait as at
+// the start of the job. Processes for slots take precedence over them: refill does nothing while
 // recovery is at work, or a process that leaves may need the room.
 func (ms *members) refill() {
 	if len(ms.config.Spares) == 0 || len(ms.state.Hosts) == 0 || ms.phase != working || !ms.hasBegun || ms.retired || ms.state.Ending != nil || !ms.recovery.idle() || len(ms.wanted) > 0 {

@@ -64,9 +64,9 @@ const patience = time.Second
 const maxChannel = 8000
 
 // Link makes this side's end of a link to the process of a rank. Both sides must use the
-// same channel, and no earlier link between the two may have used it. The link calls suspect,
-// if set, with an error when the peer receives nothing for a long time after the death of any
-// process, and with nil when it does after all.
+// same channel, and no earlier link between the two may have used it. If suspect
+// is not nil, the link calls it with an error when, after the death of any process, the peer has
+// received nothing for 10 s (blocked), and with nil when the peer receives again.
 func (w *World) Link(peer, channel int, suspect func(error)) (transport.Link, error) {
 	side := 0
 	if w.rank > peer {

@@ -134,10 +134,11 @@ func (a *acks) wanted(p int, on bool) {
 	}
 }
 
-// note records the hash of a message that arrived in a frame of replica from, and which
-// replicas are to get a report of it. These are all replicas except from, if from serves
-// this process. If from is dead by now, or has replaced a process whose death is not known
-// here, it gets the report as well. Callers check that the message is compared.
+// note records the hash of a message, and to which replicas of its source it is to be reported.
+// from is the replica whose frame has delivered the message. If from serves this process, it
+// needs no report, and all other live replicas get one. If it does not, because it is dead by
+// now or has replaced a process whose death is not known here, all live replicas get one.
+// Callers check that the message is compared.
 func (a *acks) note(s *inStream, number uint64, payload []byte, from int) {
 	targets := a.job.ranks[s.rank].live
 	if targets&^s.others == 1<<from {

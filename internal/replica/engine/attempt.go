@@ -5,10 +5,11 @@ import (
 	"time"
 )
 
-// lossy lists when a way of sharing is rejected before the window is full: after the given
-// number of samples, if each took more than percent of the time alone. A single sample may
-// be slow because the machine is busy. So limits are higher for fewer samples, and highest
-// if the updates do not explain the loss.
+// lossy lists when a trial of sharing ends early. Each entry rejects this way of sharing after
+// samples shared sections, if each of them took more than percent of the time that this process
+// needs alone. A single section may be slow because the machine is busy, so the limits are
+// higher for fewer samples. Entries with explained apply only if the updates take long enough to
+// explain the loss.
 var lossy = []struct {
 	samples   int
 	percent   time.Duration

@@ -30,19 +30,19 @@ func (w *window) median(limit int) time.Duration {
 
 func (w *window) least() time.Duration { return slices.Min(w.last[:min(w.n, many)]) }
 
-// costs records the cost of sharing, without the bodies that ran here. For large updates
-// that is the time of their bytes, by the size as a power of two. For smaller ones it is
-// mostly the time of claims, frames and waits, whatever the size.
+// costs records what sharing has cost: the time of shared sections, less that of the task bodies
+// that this process ran in them. The cost of large updates depends on their size, so it is kept
+// by the size as a power of two. That of small ones is mostly the time of claims, frames and
+// waits, whatever the size.
 type costs struct {
 	large [bits.UintSize + 1]window
 	small window
 }
 
 const (
-	// costly is the least size of updates whose bytes explain the cost of sharing. For smaller
-	// updates the cause may be the machine or a late peer, so the cost is taken from at least
-	// leastKnown sections. Before that it is assumed to be leastCost, which is a lower bound on
-	// any machine.
+	// Updates of at least costly bytes are large. A high cost of small ones may be due to a
+	// busy machine or a late peer, so it counts only after leastKnown sections. Until then it
+	// is assumed to be leastCost, which no machine undercuts.
 	costly     = 256 << 10
 	leastKnown = 3
 	leastCost  = 3 * time.Microsecond

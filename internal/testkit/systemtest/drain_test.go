@@ -133,7 +133,7 @@ func over(job *jobtest.Job) bool {
 	}
 }
 
-// solution returns the hash of the solution that hpccg has printed.
+// solution returns the hash of the solution from the output of hpccg -json.
 func solution(t *testing.T, out string) string {
 	_, after, ok := strings.Cut(out, `"x_sha256":"`)
 	require.True(t, ok, out)
