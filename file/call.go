@@ -23,7 +23,7 @@ type outcome struct {
 	Path  string `json:",omitempty"`
 	Temp  string `json:",omitempty"`
 	Token string `json:",omitempty"`
-	Owner int    `json:",omitempty"`
+	Owner int64  `json:",omitempty"`
 	Size  int64  `json:",omitempty"`
 	Sum   uint64 `json:",omitempty"`
 	Time  int64  `json:",omitempty"` // when the file last changed, in nanoseconds
@@ -272,9 +272,9 @@ func (f *File) act(a outfile.Action) error {
 	case outfile.WriteAt:
 		err = f.put(h, a.Piece)
 	case outfile.Fsync:
-		err = h.Sync()
+		err = f.fsync()
 	case outfile.Truncate:
-		err = cutOff(h, a.Size)
+		err = f.cutOff(h, a.Size, a.Whole)
 	}
 	return err
 }

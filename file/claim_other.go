@@ -4,4 +4,4 @@ package file
 
 import "os"
 
-func claim(*os.File, int) error { return nil }
+func claim(*os.File, int64) error { return nil }

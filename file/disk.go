@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -69,47 +68,23 @@ func (h *handle) close() {
 
 func (f *File) release() { f.handle.close() }
 
-// target returns the path that a name resolves to, and the permissions of the file there,
-// 0 if there is none. A file that exists must be a regular file.
-func target(name string) (string, fs.FileMode, error) {
-	if os.IsPathSeparator(name[len(name)-1]) {
-		return "", 0, &os.PathError{Op: "open", Path: name, Err: syscall.EISDIR}
-	}
-	path, err := filepath.Abs(name)
-	if err != nil {
-		return "", 0, err
-	}
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
-	}
-	info, err := os.Stat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return path, 0, nil
-	case err != nil:
-		return "", 0, err
-	case info.IsDir():
-		return "", 0, &os.PathError{Op: "open", Path: name, Err: syscall.EISDIR}
-	case !info.Mode().IsRegular():
-		return "", 0, fmt.Errorf("open %s: not a regular file", name)
-	}
-	return path, info.Mode().Perm() | fs.ModeTemporary, nil
-}
-
 // start opens the file for writing and creates it if necessary. A created file is opened
 // under its temporary name.
 func (f *File) start(o *outcome) error {
-	path, mode, err := target(f.name)
+	path, info, err := target(f.name)
 	if err != nil {
 		return err
 	}
 	for _, g := range f.t.open {
-		if g.path == path && g.kind != opened {
+		if g.path == path && g.kind != opened || f.kind == appended && g.kind == appended && isFile(g.path, info) {
 			return fmt.Errorf("open %s: it is open already, since %s: close that first", f.name, g.at)
 		}
 	}
 	o.Path = path
-	if mode != 0 { // the file that Close replaces must be writable, too
+	if _, known := f.t.ends[path]; f.kind == appended && !known && f.t.run != nil && f.t.run.MayReturn() && f.t.run.Passed() {
+		return fmt.Errorf("append to %s: %w", f.name, errLate)
+	}
+	if info != nil { // the file that Close replaces must be writable, too
 		probe, err := os.OpenFile(path, os.O_WRONLY, 0)
 		if err != nil {
 			return err
@@ -142,13 +117,12 @@ func (f *File) start(o *outcome) error {
 	if err := f.claim(); err != nil {
 		return err
 	}
-	if f.kind == created && mode != 0 {
-		if err := h.Chmod(mode.Perm()); err != nil {
+	if f.kind == created && info != nil {
+		if err := h.Chmod(info.Mode().Perm()); err != nil {
 			return err
 		}
 	}
-	info, err := h.Stat()
-	if err != nil {
+	if info, err = h.Stat(); err != nil {
 		return err
 	}
 	o.Size = info.Size()
@@ -210,7 +184,7 @@ func (f *File) publish(size int64, version int) error {
 		case err == nil:
 			from = second
 		case errors.Is(err, fs.ErrNotExist):
-			return err
+			return f.removed(from)
 		default: // the file system has no links
 			if err := f.duplicate(from, second, size); err != nil {
 				return err
@@ -223,19 +197,47 @@ func (f *File) publish(size int64, version int) error {
 	f.t.mark()
 	if errors.Is(err, fs.ErrNotExist) {
 		// A replica may have renamed the file and died before it reported this.
-		if info, e := os.Stat(f.path); e == nil && info.Size() == size {
+		err = f.removed(from)
+		own := f.handle.path == f.temporary(version) // then the open file must be the renamed one
+		if info, e := os.Stat(f.path); e == nil && info.Size() == size && (!own || f.isOpen(info)) {
 			err = nil
 		}
 	}
-	if err == nil && from != f.temporary(version) {
+	if from != f.temporary(version) {
 		// An earlier writer may have died after its rename. If both names belong to one file,
 		// rename does nothing and leaves the second link.
-		err = remove(from)
+		err = errors.Join(err, remove(from))
 	}
 	if err != nil {
 		return err
 	}
 	return syncFolder(f.path)
+}
+
+// isOpen reports whether the open descriptor is that of a file.
+func (f *File) isOpen(info fs.FileInfo) bool {
+	if f.handle.file == nil {
+		return false
+	}
+	own, err := f.handle.file.Stat()
+	return err == nil && os.SameFile(own, info)
+}
+
+// fsync makes the open file durable. A file that has lost its name would be lost at the end.
+func (f *File) fsync() error {
+	if err := f.handle.file.Sync(); err != nil {
+		return err
+	}
+	info, err := os.Stat(f.handle.path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !f.isOpen(info) {
+		return f.removed(f.handle.path)
+	}
+	return nil
+}
+
+// removed is the error of a file that another program has removed.
+func (f *File) removed(path string) error {
+	return fmt.Errorf("write %s: file %s was removed or replaced by another program: leave it alone until the job has closed it", f.name, path)
 }
 
 // discard removes the temporary file after a failed write.
@@ -256,6 +258,9 @@ func (f *File) discard() error {
 func (f *File) detach(size int64) error {
 	at := f.temporary(f.m.Version())
 	info, err := os.Stat(at)
+	if errors.Is(err, fs.ErrNotExist) {
+		return f.removed(at)
+	}
 	if err != nil {
 		return err
 	}
@@ -272,7 +277,7 @@ func (f *File) detach(size int64) error {
 }
 
 // duplicate copies the first size bytes of a file to another file, and makes the copy
-// durable.
+// durable. If it fails, there is no copy.
 func (f *File) duplicate(from, to string, size int64) (err error) {
 	in, err := os.Open(from)
 	if err != nil {
@@ -283,7 +288,11 @@ func (f *File) duplicate(from, to string, size int64) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, out.Close()) }()
+	defer func() {
+		if err = errors.Join(err, out.Close()); err != nil {
+			err = errors.Join(err, remove(to))
+		}
+	}()
 	if info, err := in.Stat(); err == nil {
 		if err := out.Chmod(info.Mode().Perm()); err != nil {
 			return err
@@ -296,13 +305,18 @@ func (f *File) duplicate(from, to string, size int64) (err error) {
 	return out.Sync()
 }
 
-// cutOff truncates a file that is longer than size.
-func cutOff(h *os.File, size int64) error {
+// cutOff truncates a file that is longer than size. If whole, it must not be shorter.
+func (f *File) cutOff(h *os.File, size int64, whole bool) error {
 	info, err := h.Stat()
-	if err != nil || info.Size() <= size {
+	switch {
+	case err != nil:
 		return err
+	case info.Size() > size:
+		return h.Truncate(size)
+	case info.Size() < size && whole:
+		return fmt.Errorf("write %s: it has %d bytes, and had %d at the safe point: another program has cut it off or replaced it", f.name, info.Size(), size)
 	}
-	return h.Truncate(size)
+	return nil
 }
 
 // appears waits until a file that another process has created is visible here. An NFS

@@ -26,7 +26,7 @@ type File struct {
 	path   string           // final name, absolute
 	temp   string           // name of version 0 until it is renamed to path; "": none
 	m      *outfile.Machine // nil: the file is only read
-	owner  int              // the rank of the job that has opened it for all
+	owner  int64            // the job and its rank that has opened it for all, see claim
 	handle handle
 	pos    int64 // position of Write in a created file, and of Read
 	size   int64 // size of a file that is only read
@@ -217,7 +217,7 @@ func (f *File) Close() error {
 		if ends(err) {
 			return err
 		}
-		if err != nil {
+		if err != nil && f.born == f.t.cut() {
 			err = errors.Join(err, f.discard())
 		}
 	}

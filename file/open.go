@@ -34,6 +34,9 @@ func (f *File) begin() error {
 		return err
 	}
 	f.path, f.temp, f.owner = o.Path, o.Temp, o.Owner
+	if f.leads() {
+		f.t.claimant = f.owner >> rankBits
+	}
 	f.m = outfile.New(f.t.me, o.Size, f.t.cut())
 	if err := f.agree(f.another(o)); err != nil {
 		if f.kind == created && !ends(err) {
@@ -71,32 +74,31 @@ func (f *File) another(o outcome) error {
 
 // first opens the file for all ranks.
 func (f *File) first() (outcome, error) {
-	f.owner = f.p.Rank()
 	if f.kind == created {
 		f.t.made++
 	}
-	end, known := f.t.ends[f.name]
 	if f.t.trial() {
 		path, _, err := target(f.name)
-		return outcome{What: f.what(), Path: path, Size: end, Fault: f.newFault(err)}, nil
+		return outcome{What: f.what(), Path: path, Size: f.t.ends[path], Fault: f.newFault(err)}, nil
 	}
 	if f.t.nonce == "" {
 		f.t.nonce = f.t.newNonce()
 	}
+	if f.t.claimant == 0 {
+		f.t.claimant = f.t.newClaimant()
+	}
+	f.owner = f.t.claimant<<rankBits | int64(f.p.Rank())
 	return f.once(f.what(), func(o *outcome) error {
-		if f.kind == appended && !known && f.t.run != nil && f.t.run.MayReturn() && f.t.run.Passed() {
-			return fmt.Errorf("append to %s: %w", f.name, errLate)
-		}
 		o.Owner = f.owner
 		if err := f.start(o); err != nil {
 			return err
 		}
-		switch {
+		switch end := f.t.ends[o.Path]; {
 		case f.kind == created:
 			o.Size = 0
-		case f.t.back[f.name] && o.Size > end: // a rolled back execution has appended to the file
+		case f.t.back[o.Path]: // a rolled back execution may have appended to the file
 			o.Size = end
-			return cutOff(f.handle.file, end)
+			return f.cutOff(f.handle.file, end, true)
 		}
 		return nil
 	})
@@ -171,11 +173,11 @@ const sampleBytes = 64 << 10
 
 // sample opens the file in this process and describes it in o.
 func (f *File) sample(o *outcome) error {
-	path, mode, err := target(f.name)
+	path, info, err := target(f.name)
 	if err != nil {
 		return err
 	}
-	if mode == 0 {
+	if info == nil {
 		return &os.PathError{Op: "open", Path: f.name, Err: syscall.ENOENT}
 	}
 	h, err := os.Open(path)
@@ -183,8 +185,7 @@ func (f *File) sample(o *outcome) error {
 		return err
 	}
 	f.handle = handle{h, path}
-	info, err := h.Stat()
-	if err != nil {
+	if info, err = h.Stat(); err != nil {
 		return err
 	}
 	b := make([]byte, sampleBytes)

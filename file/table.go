@@ -24,16 +24,17 @@ type table struct {
 	// saved are the files that were open at the safe point at which the run began, except
 	// those that the program has opened again.
 	saved []entry
-	ends  map[string]int64 // sizes of the files that were appended to and closed; nil: none
-	back  map[string]bool  // files whose size in ends is from the safe point at which the run began
+	ends  map[string]int64 // by path: sizes of the files that were appended to and closed; nil: none
+	back  map[string]bool  // paths whose size in ends is from the safe point at which the run began
 	stale []stale
 	last  uint64 // the last consistent cut that a call has seen
 
-	nonce   string   // distinguishes the temporary names of this job; "": no file was opened yet
-	made    int      // created files so far
-	tokens  []string // files that show whether all hosts see the same folder
-	again   bool     // the job has rolled back: an earlier execution may have left files
-	expired []string // files that the next call removes
+	nonce    string   // distinguishes the temporary names of this job; "": no file was opened yet
+	made     int      // created files so far
+	claimant int64    // distinguishes jobs that append to one file; 0: no file was opened yet
+	tokens   []string // files that show whether all hosts see the same folder
+	again    bool     // the job has rolled back: an earlier execution may have left files
+	expired  []string // files that the next call removes
 
 	step func() // called where -kill may end the process; nil: it does not
 }
@@ -45,10 +46,11 @@ type saved struct {
 	Stale []stale          `json:",omitempty"`
 	Last  uint64           `json:",omitempty"`
 
-	Nonce  string   `json:",omitempty"`
-	Made   int      `json:",omitempty"`
-	Tokens []string `json:",omitempty"`
-	Again  bool     `json:",omitempty"`
+	Nonce    string   `json:",omitempty"`
+	Made     int      `json:",omitempty"`
+	Claimant int64    `json:",omitempty"`
+	Tokens   []string `json:",omitempty"`
+	Again    bool     `json:",omitempty"`
 }
 
 // entry is the saved state of an open file.
@@ -58,7 +60,7 @@ type entry struct {
 	Born    uint64
 	Path    string
 	Temp    string `json:",omitempty"`
-	Owner   int    `json:",omitempty"`
+	Owner   int64  `json:",omitempty"`
 	Pos     int64  `json:",omitempty"`
 	Version int    `json:",omitempty"`
 	End     int64
@@ -94,6 +96,20 @@ func (t *table) newNonce() string {
 		return fmt.Sprintf("%08x", rand.Uint32())
 	}
 	return fmt.Sprintf("%08x-%d", t.run.Job(), t.run.Self.Rank)
+}
+
+// rankBits is the number of bits of an owner of a file that hold the rank. The others hold the
+// number of the job.
+const rankBits = 20
+
+// newClaimant returns a number that distinguishes the job from others that append to the same
+// file. A job that continues from checkpoint files keeps it, because processes of the earlier
+// job may not have ended yet.
+func (t *table) newClaimant() int64 {
+	if t.run == nil || t.run.Job() == 0 { // a process by itself
+		return 1 + int64(rand.Uint32())
+	}
+	return 1 + int64(t.run.Job())
 }
 
 // tableOf returns the table of files of a process.
@@ -137,7 +153,7 @@ func (t *table) cut() uint64 {
 
 // MarshalBinary implements encoding.BinaryMarshaler.
 func (t *table) MarshalBinary() ([]byte, error) {
-	s := saved{Open: slices.Clone(t.saved), Ends: t.ends, Stale: t.stale, Last: t.last, Nonce: t.nonce, Made: t.made, Tokens: t.tokens, Again: t.again}
+	s := saved{Open: slices.Clone(t.saved), Ends: t.ends, Stale: t.stale, Last: t.last, Nonce: t.nonce, Made: t.made, Claimant: t.claimant, Tokens: t.tokens, Again: t.again}
 	for _, f := range t.open {
 		if f.kind != opened {
 			s.Open = append(s.Open, f.entry())
@@ -159,12 +175,12 @@ func (t *table) UnmarshalBinary(b []byte) error {
 		return err
 	}
 	t.saved, t.ends, t.stale, t.last = s.Open, s.Ends, s.Stale, s.Last
-	t.nonce, t.made, t.tokens, t.again = s.Nonce, s.Made, s.Tokens, s.Again
-	for name := range t.ends {
+	t.nonce, t.made, t.claimant, t.tokens, t.again = s.Nonce, s.Made, s.Claimant, s.Tokens, s.Again
+	for path := range t.ends {
 		if t.back == nil {
 			t.back = make(map[string]bool)
 		}
-		t.back[name] = true
+		t.back[path] = true
 	}
 	return nil
 }
@@ -192,8 +208,8 @@ func (t *table) forget(f *File) {
 		if t.ends == nil {
 			t.ends = make(map[string]int64)
 		}
-		t.ends[f.name] = f.m.End()
-		delete(t.back, f.name)
+		t.ends[f.path] = f.m.End()
+		delete(t.back, f.path)
 	}
 }
 

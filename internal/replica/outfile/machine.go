@@ -61,7 +61,7 @@ type ActionKind uint8
 const (
 	WriteAt  ActionKind = iota // write the bytes of Piece
 	Fsync                      // make the file durable
-	Truncate                   // truncate the file to Size, if it is longer
+	Truncate                   // truncate the file to Size, if it is longer; if Whole, it must not be shorter
 	Copy                       // copy the first Size bytes to version Version, and make it durable
 	Rename                     // give the file its name, and make the name durable
 )
@@ -73,6 +73,8 @@ type Action struct {
 	Piece   Piece
 	Size    int64
 	Version int
+	// Whole means that all bytes up to Size are durable.
+	Whole bool
 }
 
 // Outcome is the outcome of a call, which all replicas get.
@@ -126,7 +128,7 @@ func (m *Machine) Before() int64 { return m.before }
 func (m *Machine) Carry(c Call, keeps bool) []Action {
 	var acts []Action
 	if c.Kind == Back {
-		acts = append(acts, Action{Kind: Truncate, Size: c.Size})
+		acts = append(acts, Action{Kind: Truncate, Size: c.Size, Whole: !m.dirty})
 	}
 	acts = append(acts, m.again()...)
 	switch c.Kind {

@@ -27,7 +27,7 @@ var rules = ruletest.Table{
 		ruletest.New("machine.go", "all replicas count the bytes that are not durable, also those that keep less",
 			"m.state.Unsynced += int64(len(p.Data))", "m.state.Unsynced = 0\n			for _, k := range m.kept.pieces {\n				m.state.Unsynced += int64(len(k.Data))\n			}"),
 		ruletest.New("machine.go", "a rollback cuts the file off",
-			"acts = append(acts, Action{Kind: Truncate, Size: c.Size})", "acts = acts[:0]"),
+			"acts = append(acts, Action{Kind: Truncate, Size: c.Size, Whole: !m.dirty})", "acts = acts[:0]"),
 		ruletest.New("machine.go", "a rollback of the file moves its end back",
 			"	m.state.End = size\n", "	m.state.End = max(m.state.End, size)\n"),
 		ruletest.New("machine.go", "bytes of a cut are not overwritten",

@@ -215,6 +215,9 @@ func (n *simNode) moves() (moves []func()) {
 				n.report()
 				return
 			}
+			if a := n.acts[n.done]; a.Whole && int64(len(n.host.view(n.m.Version()))) < a.Size {
+				r.err = fmt.Errorf("replica %d has bytes that are not durable before it truncates the file to %d", n.id, a.Size)
+			}
 			n.host.act(n.acts[n.done], n.m.Version())
 			n.done++
 		})
