@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra/internal/replica/section"
+	"github.com/intrahpc/intra/internal/testkit/simdisk"
 	"github.com/intrahpc/intra/internal/testkit/simseed"
 )
 
@@ -36,8 +37,8 @@ type item struct {
 // simRank is a rank in one generation.
 type simRank struct {
 	rng     *rand.Rand
-	d       *disk
-	hosts   []*simHost
+	d       *simdisk.Disk
+	hosts   []*simdisk.Host
 	nodes   []*simNode
 	links   [][][]section.OnceAction
 	epoch   []int
@@ -49,7 +50,7 @@ type simRank struct {
 
 	want   []byte // contents according to the calls that have an outcome
 	calls  int    // number of these calls
-	late   []dirtyPiece
+	late   []simdisk.Page
 	backup *simBackup
 	err    error
 }
@@ -64,7 +65,7 @@ type simBackup struct {
 type simNode struct {
 	r       *simRank
 	id      int
-	host    *simHost
+	host    *simdisk.Host
 	o       *section.Once
 	m       *Machine
 	dead    bool
@@ -81,7 +82,7 @@ type simNode struct {
 }
 
 func newSimRank(seed uint64) *simRank {
-	r := &simRank{rng: rand.New(rand.NewPCG(seed, 51)), d: &disk{files: make(map[int][]byte)}}
+	r := &simRank{rng: rand.New(rand.NewPCG(seed, 51)), d: simdisk.New()}
 	r.keeps, r.growing = seed%2 == 0, seed%3 == 0
 	r.script = r.program(simCalls)
 	r.begin(1+int(seed%4), func(me uint64) *Machine { return New(me, 0, 0) }, 0)
@@ -115,13 +116,13 @@ func (r *simRank) program(n int) (list []item) {
 func (r *simRank) begin(replicas int, machine func(me uint64) *Machine, at int, then ...Call) {
 	r.nodes, r.links, r.epoch, r.calls = nil, nil, nil, 0
 	r.hosts = nil
-	shared := &simHost{d: r.d}
+	shared := &simdisk.Host{Disk: r.d}
 	for i := range replicas {
 		r.births++
 		n := &simNode{r: r, id: i, host: shared, o: section.NewOnce(i, replicas), m: machine(r.births), at: at, then: slices.Clone(then)}
 		n.m.limit = simLimit
 		if r.keeps {
-			n.host = &simHost{d: r.d}
+			n.host = &simdisk.Host{Disk: r.d}
 		}
 		r.nodes = append(r.nodes, n)
 		r.links = append(r.links, make([][]section.OnceAction, replicas))
@@ -211,14 +212,14 @@ func (n *simNode) moves() (moves []func()) {
 	case n.runs && n.done < len(n.acts):
 		moves = append(moves, func() {
 			if r.growing && n.acts[n.done].Kind == WriteAt && r.rng.IntN(12) == 0 { // the disk is full
-				n.host.act(Action{Kind: WriteAt, Piece: half(n.acts[n.done].Piece)}, n.m.Version())
+				act(n.host, Action{Kind: WriteAt, Piece: half(n.acts[n.done].Piece)}, n.m.Version())
 				n.report()
 				return
 			}
-			if a := n.acts[n.done]; a.Whole && int64(len(n.host.view(n.m.Version()))) < a.Size {
+			if a := n.acts[n.done]; a.Whole && int64(len(n.host.View(n.m.Version()))) < a.Size {
 				r.err = fmt.Errorf("replica %d has bytes that are not durable before it truncates the file to %d", n.id, a.Size)
 			}
-			n.host.act(n.acts[n.done], n.m.Version())
+			act(n.host, n.acts[n.done], n.m.Version())
 			n.done++
 		})
 	case n.runs:
@@ -235,8 +236,8 @@ func (n *simNode) moves() (moves []func()) {
 			moves = append(moves, func() { n.leave(v) })
 		}
 	}
-	if len(n.host.dirty) > 0 {
-		moves = append(moves, func() { n.host.flush(1 + r.rng.IntN(len(n.host.dirty))) })
+	if len(n.host.Dirty) > 0 {
+		moves = append(moves, func() { n.host.Flush(1 + r.rng.IntN(len(n.host.Dirty))) })
 	}
 	return moves
 }
@@ -247,7 +248,7 @@ func half(p Piece) Piece { return Piece{p.Offset, p.Data[:len(p.Data)/2]} }
 func (n *simNode) report() {
 	o := n.m.Result(n.acts, n.done)
 	if o.OK && n.pending.Kind == Write && len(n.pending.Pieces) == 0 { // the call is a read
-		if got := n.host.view(n.m.Version()); n.calls == n.r.calls && !bytes.Equal(got, n.r.want) {
+		if got := n.host.View(n.m.Version()); n.calls == n.r.calls && !bytes.Equal(got, n.r.want) {
 			n.r.err = fmt.Errorf("replica %d reads %v, want %v", n.id, got, n.r.want)
 		}
 	}
@@ -282,7 +283,7 @@ func (n *simNode) leave(v []byte) {
 		n.r.calls = n.calls
 		if o.OK && c.Kind == Write {
 			for _, p := range c.Pieces {
-				n.r.want = put(n.r.want, p)
+				n.r.want = simdisk.Put(n.r.want, p.Offset, p.Data)
 			}
 		}
 		if o.OK && c.Kind == Back {
@@ -318,7 +319,7 @@ func (r *simRank) cut() bool {
 	donor := live[r.rng.IntN(len(live))]
 	settle := func() {
 		for _, a := range donor.m.Settle() {
-			donor.host.act(a, donor.m.Version())
+			act(donor.host, a, donor.m.Version())
 		}
 		donor.m.Settled()
 	}
@@ -331,7 +332,7 @@ func (r *simRank) cut() bool {
 		var at section.Position
 		donor.o.Position(&at)
 		r.births++
-		n := &simNode{r: r, id: i, host: &simHost{d: r.d}, handled: len(r.epoch), at: donor.at, calls: donor.calls,
+		n := &simNode{r: r, id: i, host: &simdisk.Host{Disk: r.d}, handled: len(r.epoch), at: donor.at, calls: donor.calls,
 			o: section.NewOnceAt(i, len(r.nodes), at), m: NewAt(r.births, donor.m.State(), r.cuts)}
 		if !r.keeps {
 			n.host = donor.host
@@ -354,9 +355,9 @@ func (r *simRank) cut() bool {
 }
 
 // lose ends a host. Only a part of its pages reaches the server.
-func (r *simRank) lose(h *simHost) {
-	h.flush(r.rng.IntN(len(h.dirty) + 1))
-	h.dirty = nil
+func (r *simRank) lose(h *simdisk.Host) {
+	h.Flush(r.rng.IntN(len(h.Dirty) + 1))
+	h.Dirty = nil
 }
 
 // kill ends a replica, possibly with its host. A write of a host that was disconnected may
@@ -369,10 +370,10 @@ func (r *simRank) kill(n *simNode) {
 		*q = (*q)[:r.rng.IntN(len(*q)+1)]
 	}
 	if r.keeps && r.rng.IntN(2) == 0 {
-		r.late = append(r.late, n.host.dirty[:r.rng.IntN(len(n.host.dirty)+1)]...)
+		r.late = append(r.late, n.host.Dirty[:r.rng.IntN(len(n.host.Dirty)+1)]...)
 		r.lose(n.host)
 	} else {
-		n.host.flush(len(n.host.dirty)) // closing the file of a dead process flushes its pages before the death is known
+		n.host.Fsync() // closing the file of a dead process flushes its pages before the death is known
 	}
 }
 
@@ -383,15 +384,15 @@ func (r *simRank) rollback(hosts bool) {
 		if hosts {
 			r.lose(n.host)
 		}
-		n.host.flush(len(n.host.dirty))
+		n.host.Fsync()
 	}
 	b := r.backup
 	r.want = slices.Clone(b.want)
 	for _, p := range r.late { // the lease has ended, so late writes arrive now
-		if known := int64(len(r.want)); p.version == b.state.Version && p.Offset < known && !bytes.Equal(r.want[p.Offset:min(p.end(), known)], p.Data[:min(p.end(), known)-p.Offset]) {
+		if known := int64(len(r.want)); p.Version == b.state.Version && p.Offset < known && !bytes.Equal(r.want[p.Offset:min(p.End(), known)], p.Data[:min(p.End(), known)-p.Offset]) {
 			continue // these are older bytes, see run
 		}
-		r.d.files[p.version] = put(r.d.files[p.version], p.Piece)
+		r.d.Files[p.Version] = simdisk.Put(r.d.Files[p.Version], p.Offset, p.Data)
 	}
 	r.late = nil
 	r.script = append(r.script[:b.at:b.at], r.program(max(0, simCalls-b.at))...)
@@ -419,8 +420,8 @@ func (r *simRank) run() error {
 		if len(r.late) > 0 && r.rng.IntN(8) == 0 {
 			p := r.late[0]
 			r.late = r.late[1:]
-			if p.version == r.live()[0].m.Version() && !r.overwritten(p) { // docs/files.md documents this limit
-				r.d.files[p.version] = put(r.d.files[p.version], p.Piece)
+			if p.Version == r.live()[0].m.Version() && !r.overwritten(p) { // docs/files.md documents this limit
+				r.d.Files[p.Version] = simdisk.Put(r.d.Files[p.Version], p.Offset, p.Data)
 			}
 		}
 		live := r.live()
@@ -443,12 +444,12 @@ func (r *simRank) run() error {
 		}
 	}
 	for _, n := range r.nodes {
-		n.host.dirty = nil
+		n.host.Dirty = nil
 	}
-	if !bytes.Equal(r.d.published, r.want) {
-		return fmt.Errorf("the file has %v, want %v", r.d.published, r.want)
+	if !bytes.Equal(r.d.Published, r.want) {
+		return fmt.Errorf("the file has %v, want %v", r.d.Published, r.want)
 	}
-	if last := r.d.files[r.live()[0].m.Version()]; !bytes.Equal(last, r.want) {
+	if last := r.d.Files[r.live()[0].m.Version()]; !bytes.Equal(last, r.want) {
 		return fmt.Errorf("durable is %v, want %v", last, r.want)
 	}
 	return nil
@@ -456,22 +457,22 @@ func (r *simRank) run() error {
 
 // overwritten reports whether several writes of the program concern the offset of a late
 // one. Then the bytes of an older write may be the last to arrive.
-func (r *simRank) overwritten(p dirtyPiece) bool {
+func (r *simRank) overwritten(p simdisk.Page) bool {
 	n := 0
 	for _, it := range r.script {
-		if slices.ContainsFunc(it.call.Pieces, func(q Piece) bool { return q.Offset < p.end() && p.Offset < q.end() }) {
+		if slices.ContainsFunc(it.call.Pieces, func(q Piece) bool { return q.Offset < p.End() && p.Offset < q.end() }) {
 			n++
 		}
 	}
-	return n > 1 && !r.growing || !bytes.Equal(r.slice(p.Piece), p.Data)
+	return n > 1 && !r.growing || !bytes.Equal(r.slice(p), p.Data)
 }
 
 // slice returns the bytes that the file should have at a piece.
-func (r *simRank) slice(p Piece) []byte {
-	if p.end() > int64(len(r.want)) {
+func (r *simRank) slice(p simdisk.Page) []byte {
+	if p.End() > int64(len(r.want)) {
 		return nil
 	}
-	return r.want[p.Offset:p.end()]
+	return r.want[p.Offset:p.End()]
 }
 
 // over reports whether some replica has published the file.

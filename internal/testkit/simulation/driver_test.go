@@ -24,6 +24,7 @@ type driver struct {
 
 	msgs    *sdr.Engine
 	machine *section.Machine
+	once    onceCalls
 	member  *recovery.Member
 	slots   recovery.Slots[stateCopy]
 	program *program
@@ -37,6 +38,7 @@ type driver struct {
 	stopDrain context.CancelFunc
 	image     [][]byte  // state with which this life begins
 	startAt   *position // position at which this life begins; nil: the beginning of the job
+	joined    bool      // the other processes do not begin at that position, too
 	cutAt     *position // position of the cut in which joiners were admitted
 	outbound  map[job.Process]*outbound
 	inbound   map[*process]*inbound
@@ -64,6 +66,7 @@ func newDriver(p *process, next uint64) driver {
 	d := driver{incarnation: p.birth, lives: make(map[job.Process]uint32), outbound: make(map[job.Process]*outbound),
 		inbound: make(map[*process]*inbound),
 		machine: section.New(section.Config{Replica: p.self.Replica, Replicas: p.w.spec.degrees[p.self.Rank], InboxBytes: p.w.spec.inbox}),
+		once:    onceCalls{Once: section.NewOnce(p.self.Replica, p.w.spec.degrees[p.self.Rank])},
 		member:  recovery.NewMember(p.self, 0, next)}
 	d.life, d.endLife = context.WithCancelCause(context.Background())
 	if !p.newcomer {
@@ -241,6 +244,7 @@ func (p *process) takePlace() error {
 			p.lives[q] = life
 		}
 	}
+	p.joined = true
 	return p.resumeAt(p.startAt)
 }
 
@@ -254,9 +258,11 @@ func (p *process) linked(q job.Process, life uint32) bool {
 // resumeAt sets the engines to the position of the rank at a cut.
 func (p *process) resumeAt(at *position) error {
 	p.machine = section.NewAt(section.Config{Replica: p.self.Replica, Replicas: p.w.spec.degrees[p.self.Rank], InboxBytes: p.w.spec.inbox}, at.section)
+	p.once = onceCalls{Once: section.NewOnceAt(p.self.Replica, p.w.spec.degrees[p.self.Rank], at.section)}
 	p.open, p.retired, p.err = nil, false, nil
 	for _, k := range p.replicas() {
 		p.machine.Alive(k)
+		p.once.Alive(k)
 	}
 	var messages sdr.Position
 	if err := messages.UnmarshalBinary(slices.Clone(at.messages)); err != nil {

@@ -28,6 +28,7 @@ func check(s *spec) (*world, error) {
 	if from == nil {
 		return w, nil
 	}
+	from.outputs = w.outputs.disks
 	s = s.again(from)
 	again := newWorld(s)
 	if err := again.run(); err != nil {
@@ -54,7 +55,7 @@ func (w *world) sameAs(plain *world) error {
 			return fmt.Errorf("%v has other observations than the rank without replicas", p)
 		}
 	}
-	return nil
+	return w.outputs.differ(&plain.outputs)
 }
 
 // search runs usual jobs of a kind, and fewer in a short test. It returns their number, and how
@@ -94,6 +95,7 @@ func TestSimulation(t *testing.T) {
 		"death at abort", "death at ready", "death at drain", "death at backup send", "death at frame", "death at message",
 		"lost: no backup was complete yet", "lost: no process is replaced",
 		"a wrong message is found", "a wrong message of a dead process is found",
+		"death at output", "an output file is cut off", "an output file is copied", "written bytes are lost",
 	} {
 		require.Greater(t, seen[what], int(n)/2000, "too few of %q to mean anything", what)
 	}

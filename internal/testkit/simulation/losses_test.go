@@ -27,6 +27,7 @@ func (w *world) strikeHost(of detect.ID) {
 // loseAgent loses the agent of a host, with all processes and spares there.
 func (w *world) loseAgent(of detect.ID) {
 	w.seen["a host is lost"]++
+	w.seen["written bytes are lost"] += w.outputs.lose(of, w.random)
 	for _, p := range w.processes {
 		if p.from.Node == of {
 			w.kill(p, "host")

@@ -371,6 +371,9 @@ func (p *process) meet() {
 
 // died handles a death, after all frames of the dead process have arrived.
 func (p *process) died(dead job.Process, birth uint32) {
+	if q := p.w.holders[endpoint(dead, birth)]; q != nil {
+		p.w.outputs.close(q)
+	}
 	_, holds := p.wires.Remove(dead, birth)
 	p.member.Died(dead)
 	delete(p.outbound, dead)
@@ -387,6 +390,7 @@ func (p *process) bury(dead job.Process) {
 		delete(p.lives, dead)
 		if dead.Rank == p.self.Rank {
 			p.machine.Dead(dead.Replica)
+			p.performOnce(p.once.Dead(dead.Replica))
 		}
 	}
 	p.changed()

@@ -26,6 +26,7 @@ type program struct {
 	world, traffic *comm.Comm
 	teams          []*comm.Comm
 	pending        map[uint64][]*comm.Request // by pass: the sends
+	output         output
 }
 
 const words = 24
@@ -40,6 +41,9 @@ func (p *process) newProgram() (*program, error) {
 	g.regions = append(g.regions, update.Slice(update.InOut, "meta", g.meta[:]))
 	for i := 0; i < words; i += 8 {
 		g.regions = append(g.regions, update.Slice(update.InOut, "words", g.words[i:i+8]))
+	}
+	if p.w.spec.outputs {
+		g.regions = append(g.regions, update.Slice(update.InOut, "output", g.output.state[:]))
 	}
 	for i := range g.words {
 		g.words[i] = uint64(p.self.Rank*words + i)
@@ -64,6 +68,9 @@ func (p *process) newProgram() (*program, error) {
 	if p.back.Pending() {
 		return nil, errBack
 	}
+	if p.w.spec.outputs {
+		g.openOutput()
+	}
 	p.program = g
 	g.due = p.member.Due()
 	return g, nil
@@ -87,7 +94,7 @@ func (g *program) safePoint() error {
 	}
 	switch {
 	case first && g.restored:
-		return nil // the state was taken at this safe point
+		return g.output.resume() // the state was taken at this safe point
 	case g.due:
 		if err := p.safePoint(g.points); err != nil {
 			return err
@@ -130,6 +137,9 @@ func (g *program) run() error {
 		}
 		if err := g.pass(pass); err != nil {
 			return fmt.Errorf("pass %d: %w", pass, err)
+		}
+		if err := g.write(pass); err != nil {
+			return fmt.Errorf("output of pass %d: %w", pass, err)
 		}
 	}
 	g.meta[0] = s.passes
@@ -220,7 +230,7 @@ func (g *program) finish() error {
 	if err := g.receive(g.p.w.spec.passes); err != nil {
 		return fmt.Errorf("messages of the last pass: %w", err)
 	}
-	return nil
+	return g.output.publish()
 }
 
 // crossing returns the messages of a pass that are received in the next pass.

@@ -55,9 +55,13 @@ func (r *receiver) Begin(h *transport.Header) []byte {
 	if p.lives[r.from.self] != h.Incarnation {
 		return nil // the frame is from a former life
 	}
-	_, u, ok := r.parse(h)
+	m, u, ok := r.parse(h)
 	if !ok {
 		return nil
+	}
+	if m.Kind != update.KindUpdate {
+		r.announced = false
+		return make([]byte, h.Size)
 	}
 	place, err := p.machine.Announce(u, r.inPlace(u))
 	if err != nil {
@@ -139,6 +143,8 @@ func (r *receiver) End(h *transport.Header, payload []byte) {
 		r.fail(p.machine.Entered(u))
 	case m.Kind == update.KindBye:
 		r.fail(p.machine.Finished(r.from.self.Replica, m.Section))
+	default:
+		p.takeOnce(r.from.self.Replica, m, payload)
 	}
 	p.changed()
 }

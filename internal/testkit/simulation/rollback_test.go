@@ -28,6 +28,7 @@ func (p *process) rollback(o job.Order) {
 // can continue.
 func (p *process) goBack() error {
 	p.reach("abort")
+	p.w.outputs.close(p)
 	for {
 		seen := p.changes
 		var err error
@@ -113,7 +114,7 @@ func (p *process) restoreFor(step recovery.ReturnStep[stateCopy]) error {
 	if err := p.resumeAt(s.at); err != nil {
 		return err
 	}
-	p.image, p.startAt = s.image, s.at
+	p.image, p.startAt, p.joined = s.image, s.at, false
 	p.life, p.endLife = context.WithCancelCause(context.Background())
 	return nil
 }

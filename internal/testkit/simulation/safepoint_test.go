@@ -32,6 +32,15 @@ func (p *process) safePoint(point uint64) error {
 // step performs one step of a safe point.
 func (p *process) step(s recovery.Step, seen uint64) error {
 	switch s.Kind {
+	case recovery.Transfer, recovery.Copy, recovery.Save:
+		if g := p.program; g != nil {
+			g.output.settle()
+		}
+		if p.program == nil { // the job rolls back
+			return nil
+		}
+	}
+	switch s.Kind {
 	case recovery.Wait:
 		return p.waitChange(seen)
 	case recovery.Drain:
@@ -48,6 +57,9 @@ func (p *process) step(s recovery.Step, seen uint64) error {
 		return p.save(s.Number, s.Set)
 	case recovery.Leave:
 		p.stands = false
+		if g := p.program; g != nil && g.output.m != nil { // a joiner begins its program in this cut
+			g.output.m.Passed(s.Number)
+		}
 		p.pause()
 		if len(s.Joined) == 0 {
 			if err := p.endCut(); err != nil {
@@ -179,7 +191,9 @@ func (p *process) position(number uint64) (*position, error) {
 		return nil, fmt.Errorf("safe point %d: %w", number, err)
 	}
 	messages, err := at.MarshalBinary()
-	return &position{section: p.machine.Position(), point: number, messages: messages}, err
+	where := p.machine.Position()
+	p.once.Position(&where)
+	return &position{section: where, point: number, messages: messages}, err
 }
 
 // positionInCut returns the position of p in its present cut.
@@ -204,6 +218,7 @@ func (p *process) admit(joined []job.Peer) error {
 		p.lives[q.Process] = q.Incarnation
 		if q.Process.Rank == p.self.Rank && q.Process != p.self {
 			p.machine.Alive(q.Process.Replica)
+			p.once.Alive(q.Process.Replica)
 		}
 	}
 	p.pause()

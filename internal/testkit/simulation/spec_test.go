@@ -8,6 +8,7 @@ import (
 	"github.com/intrahpc/intra/internal/base/detect"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/recovery"
+	"github.com/intrahpc/intra/internal/testkit/simdisk"
 	"github.com/intrahpc/intra/transport/sdr"
 )
 
@@ -52,6 +53,7 @@ type spec struct {
 	grace  time.Duration // from SIGTERM to the head until its host ends; 0: unbounded
 	vacant int           // number of replicas of each rank that are missing at the start, if it has more
 
+	outputs  bool // ranks write output files
 	compared bool // replicas compare their messages
 	wrong    int  // number of the received message that is wrong; 0: none
 	doomed   bool // the sender of that message dies soon
@@ -60,7 +62,7 @@ type spec struct {
 // again returns a job that continues from the files of another one, with other degrees.
 func (s *spec) again(from *restart) *spec {
 	a := newSpec(s.seed ^ 1<<40)
-	a.plan, a.passes, a.steps, a.does, a.limits, a.pointless, a.restart = s.plan, s.passes, s.steps, s.does, s.limits, false, from
+	a.plan, a.passes, a.steps, a.does, a.limits, a.outputs, a.pointless, a.restart = s.plan, s.passes, s.steps, s.does, s.limits, s.outputs, false, from
 	random := rand.New(rand.NewPCG(s.seed, 2))
 	a.degrees = nil
 	for range s.degrees {
@@ -78,6 +80,8 @@ func (s *spec) again(from *restart) *spec {
 type restart struct {
 	cut   uint64
 	files []*file
+
+	outputs []*simdisk.Disk // by rank: output files as the other job has left them
 }
 
 func newSpec(seed uint64) *spec {
@@ -135,6 +139,7 @@ func newSpec(seed uint64) *spec {
 		storms[weather.IntN(len(storms))](s, weather)
 	}
 	s.err()
+	s.output()
 	return s
 }
 
@@ -177,6 +182,7 @@ func (s *spec) storm(random *rand.Rand) {
 // plain returns the same program in a job without replicas and failures.
 func (s *spec) plain() *spec {
 	p := &spec{seed: s.seed, plan: s.plan, passes: s.passes, steps: s.steps, does: s.does, pointless: true, limits: s.limits, inbox: 1 << 20, lags: []int{0}, hosts: 1, slow: 1}
+	p.outputs = s.outputs
 	for range s.degrees {
 		p.degrees = append(p.degrees, 1)
 	}

@@ -6,6 +6,7 @@ const (
 	sdrDir      = "transport/sdr/"
 	commDir     = "comm/"
 	sectionDir  = "internal/replica/section/"
+	outfileDir  = "internal/replica/outfile/"
 	recoveryDir = "internal/recovery/"
 	headDir     = "internal/head/"
 	logDir      = "internal/agent/agentlog/"
@@ -214,6 +215,16 @@ var rules = []ruletest.Rule{
 	ruletest.New(logDir+"process.go", "a process receives a verdict once", "m.Verdict.Epoch <= p.epoch", "false"),
 	ruletest.New(headDir+"queue.go", "events wait for decisions that are being kept",
 		"	for !q.keeping && !q.acting {", "	for !q.acting {"),
+	ruletest.New(outfileDir+"machine.go", "the next writer of an output file writes the kept bytes again",
+		"	for _, p := range m.kept.pieces {\n		acts = append", "	for _, p := range m.kept.pieces[:0] {\n		acts = append"),
+	ruletest.New(outfileDir+"machine.go", "every replica knows the last writer of an output file",
+		"	m.writer = o.Writer\n", "	m.writer = m.me\n"),
+	ruletest.New(outfileDir+"machine.go", "an output file is durable before the state is copied",
+		"return append(m.again(), Action{Kind: Fsync})", "return m.again()"),
+	ruletest.New(outfileDir+"machine.go", "a rollback cuts an output file off",
+		"acts = append(acts, Action{Kind: Truncate, Size: c.Size, Whole: !m.dirty})", "acts = acts[:0]"),
+	ruletest.New(outfileDir+"machine.go", "bytes of an output file from before a cut are not overwritten",
+		"m.cut, m.before = cut, m.state.End", "m.cut = cut"),
 }
 
 // unshown are rules without which no job has been seen to fail. Tests of other packages

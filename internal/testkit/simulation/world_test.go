@@ -30,6 +30,7 @@ type world struct {
 	reached   map[string]int
 	doomed    []doomed
 	disk      disk
+	outputs   outputs
 	choices   []func()
 	bad       error  // the first broken invariant
 	broken    []rift // links that have broken permanently
@@ -52,7 +53,7 @@ type pair struct{ from, to *process }
 
 func newWorld(s *spec) *world {
 	w := &world{spec: s, random: rand.New(rand.NewPCG(s.seed, 5)), links: make(map[pair]*sdrtest.Link), pasts: sdrtest.NewPasts(s.degrees), slow: make(map[*sdrtest.Link]int),
-		seen: make(map[string]int), reached: make(map[string]int), spent: make([]bool, len(s.kills)), disk: newDisk()}
+		seen: make(map[string]int), reached: make(map[string]int), spent: make([]bool, len(s.kills)), disk: newDisk(), outputs: newOutputs(s)}
 	w.signalled, w.gone = make(map[detect.ID]bool), make(map[detect.ID]bool)
 	for i := range s.hosts {
 		w.nodes = append(w.nodes, firstNode+detect.ID(i))
