@@ -20,6 +20,7 @@ type outcome struct {
 	What  string // describes the call, which is the same on all replicas
 	Fault *fault `json:",omitempty"`
 	Fsync bool   `json:",omitempty"` // an fsync has failed
+	Reads bool   `json:",omitempty"` // a Read has begun to read
 	Path  string `json:",omitempty"`
 	Temp  string `json:",omitempty"`
 	Token string `json:",omitempty"`
@@ -127,26 +128,33 @@ func (f *File) once(what string, do func(*outcome) error) (outcome, error) {
 
 // call carries out a call in one replica of the rank.
 func (f *File) call(c outfile.Call) error {
-	keeps := f.t.keeps()
 	if f.t.trial() {
 		f.m.Carried(c, outfile.Outcome{OK: true}, false)
 		return nil
 	}
-	o, err := f.once(describe(c), func(o *outcome) error {
+	_, err := f.carry(c, describe(c), nil)
+	return err
+}
+
+// carry carries out a call in one replica of the rank, and returns its outcome. In a Read, it
+// calls read.
+func (f *File) carry(c outfile.Call, what string, read func(*outcome) error) (outcome, error) {
+	keeps := f.t.keeps()
+	o, err := f.once(what, func(o *outcome) error {
 		acts := f.m.Carry(c, keeps)
-		done, err := f.perform(acts)
+		done, err := f.perform(acts, func() error { return read(o) })
 		o.Outcome = f.m.Result(acts, done)
 		o.Fsync = err != nil && acts[done].Kind == outfile.Fsync
 		return err
 	})
 	if err != nil {
-		return err
+		return o, err
 	}
 	f.m.Carried(c, o.Outcome, keeps)
 	if err = o.Fault.error(); err != nil && o.Fsync {
 		f.lost = err
 	}
-	return err
+	return o, err
 }
 
 // describe returns what a call does.
@@ -237,11 +245,16 @@ func (f *File) bcast(v any, root int) error {
 	return nil
 }
 
-// perform carries out actions and returns the number of those that succeeded.
-func (f *File) perform(acts []outfile.Action) (int, error) {
+// perform carries out actions and returns the number of those that succeeded. For ReadAt it
+// calls read.
+func (f *File) perform(acts []outfile.Action, read func() error) (int, error) {
 	for i, a := range acts {
 		f.t.mark()
-		if err := f.act(a); err != nil {
+		act := func() error { return f.act(a) }
+		if a.Kind == outfile.ReadAt {
+			act = read
+		}
+		if err := act(); err != nil {
 			return i, err
 		}
 	}
@@ -303,7 +316,7 @@ func (f *File) settle() error {
 	if len(acts) == 0 {
 		return nil
 	}
-	if _, err := f.perform(acts); err != nil {
+	if _, err := f.perform(acts, nil); err != nil {
 		return err
 	}
 	f.m.Settled()

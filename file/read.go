@@ -98,15 +98,9 @@ func (f *File) readPieces(pieces []outfile.Piece) (n int, err error) {
 
 // readOnce reads in one replica of the rank, and copies the bytes to all replicas.
 func (f *File) readOnce(pieces []outfile.Piece) (int, error) {
-	if f.kind != opened {
-		// Write pieces again that another host may have lost.
-		if err := f.call(outfile.Call{Kind: outfile.Write}); err != nil {
-			return 0, f.note(err)
-		}
-	}
 	total, low := extent(pieces)
-	o, err := f.once(fmt.Sprintf("read %d bytes from %d on", total, low), func(o *outcome) error {
-		o.data = make([]byte, total)
+	read := func(o *outcome) error {
+		o.Reads, o.data = true, make([]byte, total)
 		into, at := make([]outfile.Piece, len(pieces)), 0
 		for i, p := range pieces { // write the caller's memory only once, from the outcome
 			into[i] = outfile.Piece{Offset: p.Offset, Data: o.data[at : at+len(p.Data)]}
@@ -118,9 +112,20 @@ func (f *File) readOnce(pieces []outfile.Piece) (int, error) {
 			o.Size, err = 1, nil
 		}
 		return err
-	})
-	if err != nil {
+	}
+	what := fmt.Sprintf("read %d bytes from %d on", total, low)
+	var o outcome
+	var err error
+	if f.kind == opened {
+		o, err = f.once(what, read)
+	} else { // the same call writes again what another host may have lost
+		o, err = f.carry(outfile.Call{Kind: outfile.Read}, what, read)
+	}
+	if ends(err) {
 		return 0, err
+	}
+	if err != nil && !o.Reads {
+		return 0, f.note(err)
 	}
 	n := 0
 	for _, p := range pieces {

@@ -41,6 +41,7 @@ type CallKind uint8
 // The calls that one replica carries out.
 const (
 	Write   CallKind = iota // write Pieces
+	Read                    // read what this rank has written
 	Sync                    // make everything durable
 	Back                    // truncate the file to Size: after a rollback, or after a failed append
 	Fork                    // begin the next version with the first Size bytes of this one
@@ -60,6 +61,7 @@ type ActionKind uint8
 // The actions of the writer.
 const (
 	WriteAt  ActionKind = iota // write the bytes of Piece
+	ReadAt                     // read
 	Fsync                      // make the file durable
 	Truncate                   // truncate the file to Size, if it is longer; if Whole, it must not be shorter
 	Copy                       // copy the first Size bytes to version Version, and make it durable
@@ -141,6 +143,8 @@ func (m *Machine) Carry(c Call, keeps bool) []Action {
 		if keeps && m.state.Unsynced+int64(n) > int64(m.limit) {
 			acts = append(acts, Action{Kind: Fsync})
 		}
+	case Read:
+		acts = append(acts, Action{Kind: ReadAt})
 	case Sync:
 		if m.dirty {
 			acts = append(acts, Action{Kind: Fsync})

@@ -28,8 +28,7 @@ const (
 // item is a step of the program.
 type item struct {
 	cut    bool // a safe point with a backup or a replacement
-	read   bool
-	call   Call // Write, Sync or Publish
+	call   Call // Write, Read, Sync or Publish
 	append bool // write at the end
 	undone bool // another rank fails: the record is truncated and written again
 }
@@ -99,7 +98,7 @@ func (r *simRank) program(n int) (list []item) {
 		case k < 3:
 			list = append(list, item{call: Call{Kind: Sync}})
 		case k < 4:
-			list = append(list, item{read: true, call: Call{Kind: Write}})
+			list = append(list, item{call: Call{Kind: Read}})
 		default:
 			var pieces []Piece
 			for range 1 + r.rng.IntN(2) {
@@ -219,6 +218,9 @@ func (n *simNode) moves() (moves []func()) {
 			if a := n.acts[n.done]; a.Whole && int64(len(n.host.View(n.m.Version()))) < a.Size {
 				r.err = fmt.Errorf("replica %d has bytes that are not durable before it truncates the file to %d", n.id, a.Size)
 			}
+			if got := n.host.View(n.m.Version()); n.acts[n.done].Kind == ReadAt && n.calls == r.calls && !bytes.Equal(got, r.want) {
+				r.err = fmt.Errorf("replica %d reads %v, want %v", n.id, got, r.want)
+			}
 			act(n.host, n.acts[n.done], n.m.Version())
 			n.done++
 		})
@@ -247,11 +249,6 @@ func half(p Piece) Piece { return Piece{p.Offset, p.Data[:len(p.Data)/2]} }
 // report reports the outcome of the call that the node carries out.
 func (n *simNode) report() {
 	o := n.m.Result(n.acts, n.done)
-	if o.OK && n.pending.Kind == Write && len(n.pending.Pieces) == 0 { // the call is a read
-		if got := n.host.View(n.m.Version()); n.calls == n.r.calls && !bytes.Equal(got, n.r.want) {
-			n.r.err = fmt.Errorf("replica %d reads %v, want %v", n.id, got, n.r.want)
-		}
-	}
 	b, err := json.Marshal(o)
 	if err != nil {
 		panic(err)

@@ -19,6 +19,7 @@ type cache struct {
 
 	folder string
 	quota  int64 // of all files together
+	mortal bool  // closing a file drops its data
 	late   bool  // it is exceeded by an fsync, not by a write
 }
 
@@ -29,6 +30,7 @@ type pages struct {
 }
 
 type write struct {
+	by   *handle
 	at   int64
 	data []byte
 }
@@ -40,7 +42,8 @@ func (c *cache) changed(by int64) {
 }
 
 // write keeps as many of the bytes as the quota allows, and returns their number.
-func (c *cache) write(inode uint64, data []byte, at int64) (int, error) {
+func (c *cache) write(by *handle, data []byte, at int64) (int, error) {
+	inode := by.inode
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.late {
@@ -55,7 +58,7 @@ func (c *cache) write(inode uint64, data []byte, at int64) (int, error) {
 		p = new(pages)
 		c.files[inode] = p
 	}
-	p.writes = append(p.writes, write{at, slices.Clone(data)})
+	p.writes = append(p.writes, write{by, at, slices.Clone(data)})
 	p.end = max(p.end, at+int64(len(data)))
 	c.changed(int64(len(data)))
 	return len(data), nil
@@ -126,6 +129,26 @@ func (c *cache) flush(inode uint64, to io.WriterAt) error {
 	}
 	delete(c.files, inode)
 	return nil
+}
+
+// drop forgets what was written through an open file.
+func (c *cache) drop(by *handle) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p := c.files[by.inode]
+	if p == nil {
+		return
+	}
+	p.writes = slices.DeleteFunc(p.writes, func(w write) bool {
+		if w.by == by {
+			c.changed(-int64(len(w.data)))
+		}
+		return w.by == by
+	})
+	p.end = 0
+	for _, w := range p.writes {
+		p.end = max(p.end, w.at+int64(len(w.data)))
+	}
 }
 
 // end returns the end of the pages of a file.

@@ -3,7 +3,10 @@
 // close of a file, writes the data to the underlying folder, which all hosts share. If
 // lossy is killed, the other data is lost.
 //
-//	lossy [-quota BYTES [-late]] FOLDER MOUNTPOINT COUNTER COMMAND [args]
+//	lossy [-mortal] [-quota BYTES [-late]] FOLDER MOUNTPOINT COUNTER COMMAND [args]
+//
+// With -mortal the close of a file drops the data instead. So a process that is killed loses what
+// it has not synchronized, as if its host were lost.
 //
 // COUNTER is a file that contains the number of bytes that would be lost now.
 // With a quota the files of the folder have at most that many bytes together: the write that
@@ -28,12 +31,13 @@ import (
 func main() {
 	quota := flag.Int64("quota", math.MaxInt64, "bytes that the files have together at most")
 	late := flag.Bool("late", false, "exceed the quota in fsync, not in write")
+	mortal := flag.Bool("mortal", false, "drop the data that was not synchronized when a file is closed")
 	flag.Parse()
 	if flag.NArg() < 4 {
-		fmt.Fprintln(os.Stderr, "usage: lossy [-quota BYTES [-late]] FOLDER MOUNTPOINT COUNTER COMMAND [args]")
+		fmt.Fprintln(os.Stderr, "usage: lossy [-mortal] [-quota BYTES [-late]] FOLDER MOUNTPOINT COUNTER COMMAND [args]")
 		os.Exit(2)
 	}
-	own := &cache{files: make(map[uint64]*pages), folder: flag.Arg(0), quota: *quota, late: *late}
+	own := &cache{files: make(map[uint64]*pages), folder: flag.Arg(0), quota: *quota, late: *late, mortal: *mortal}
 	code, err := run(own, flag.Arg(1), flag.Arg(2), flag.Args()[3:])
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "lossy:", err)

@@ -107,7 +107,7 @@ func (h *handle) Read(_ context.Context, b []byte, at int64) (fuse.ReadResult, s
 
 // Write implements fs.FileWriter.
 func (h *handle) Write(_ context.Context, b []byte, at int64) (uint32, syscall.Errno) {
-	n, err := h.cache.write(h.inode, b, at)
+	n, err := h.cache.write(h, b, at)
 	return uint32(n), fs.ToErrno(err)
 }
 
@@ -117,7 +117,17 @@ func (h *handle) Fsync(context.Context, uint32) syscall.Errno {
 }
 
 // Flush implements fs.FileFlusher. It is called when a process closes the file or ends.
-func (h *handle) Flush(ctx context.Context) syscall.Errno { return h.Fsync(ctx, 0) }
+func (h *handle) Flush(ctx context.Context) syscall.Errno {
+	if h.cache.mortal {
+		return fs.OK
+	}
+	return h.Fsync(ctx, 0)
+}
 
 // Release implements fs.FileReleaser.
-func (h *handle) Release(context.Context) syscall.Errno { return fs.ToErrno(h.Close()) }
+func (h *handle) Release(context.Context) syscall.Errno {
+	if h.cache.mortal {
+		h.cache.drop(h)
+	}
+	return fs.ToErrno(h.Close())
+}
