@@ -221,8 +221,6 @@ var rules = []ruletest.Rule{
 		"	m.writer = o.Writer\n", "	m.writer = m.me\n"),
 	ruletest.New(outfileDir+"machine.go", "an output file is durable before the state is copied",
 		"return append(m.again(), Action{Kind: Fsync})", "return m.again()"),
-	ruletest.New(outfileDir+"machine.go", "a rollback cuts an output file off",
-		"acts = append(acts, Action{Kind: Truncate, Size: c.Size, Whole: !m.dirty})", "acts = acts[:0]"),
 	ruletest.New(outfileDir+"machine.go", "bytes of an output file from before a cut are not overwritten",
 		"m.cut, m.before = cut, m.state.End", "m.cut = cut"),
 }
