@@ -43,7 +43,7 @@ func (h *Head) committed(e decision.Entry) {
 	case decision.Resigned:
 		h.leaves.handedOver()
 	case decision.Degrees:
-		h.members.degreesSet(e)
+		h.degreesSet(e)
 	case decision.Left:
 		h.leaves.decided(e)
 	case decision.Fired:

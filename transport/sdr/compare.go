@@ -184,7 +184,7 @@ func (e *Engine) SumsReceived(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return e.failure()
+	return e.Failure()
 }
 
 // receiveSums compares the hashes that process p reports with those of this process's own

@@ -445,7 +445,7 @@ func (e *Engine) Drained(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("hand over the last messages: %w", err)
 	}
-	return e.failure()
+	return e.Failure()
 }
 
 // Retained returns how many messages are kept for destinations that may lack
@@ -454,12 +454,6 @@ func (e *Engine) Retained() (messages, bytes int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.core.outgoing.Retained()
-}
-
-func (e *Engine) failure() error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.err
 }
 
 // Ready reports whether the program may begin operations. It may not if the engine has
@@ -479,5 +473,7 @@ func (e *Engine) Failure() error {
 	if !e.broken.Load() {
 		return nil
 	}
-	return e.failure()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.err
 }
