@@ -184,8 +184,8 @@ func (m *member) die() {
 	}
 }
 
-// follow informs the engine with which a process began about deaths, each after the link was
-// read to its end.
+// follow reports each death to the engine with which the process began, after the link of the dead
+// process has ended.
 func (m *member) follow(e *sdr.Engine, stop chan struct{}) {
 	for {
 		select {
