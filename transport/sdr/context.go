@@ -67,7 +67,7 @@ type inStream struct {
 	ctx        *Context
 	rank       int
 	due        uint64              // next number to be matched; not used by exact contexts
-	received   numbers             // whole messages
+	received   numbers             // numbers of the messages received as a whole
 	unacked    int                 // messages received since the last acknowledgement to all
 	unackedB   int                 // their size in bytes
 	among      uint64              // live replicas of rank when others was determined

@@ -128,7 +128,7 @@ func tagged(tag int) string {
 	return fmt.Sprintf(" with tag %d", tag)
 }
 
-// BeginCut begins the cut with this number, which is higher than those before
+// BeginCut begins the cut with this number. The number must be higher than those of earlier cuts,
 // and the same at all processes.
 func (k *cuts) BeginCut(number uint64) error {
 	if k.now != nil || number <= k.newest {

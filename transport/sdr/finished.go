@@ -11,10 +11,9 @@ import (
 // A program may wait for messages that never arrive, because the program of their source
 // has returned. After a while such a wait asks a replica of that rank to report when it has
 // finished. One question per stream is enough, and messages that arrive cause no cost. The
-// answer contains the number of messages in the stream, so messages that are still on their
-// way are no problem. In the same way a send that waits to be received asks the
-// destination. The destination answers when it knows that it will never receive the
-// message.
+// answer contains the number of messages in the stream, so the asking process still waits for
+// messages that are on their way. In the same way a send that waits to be received asks the
+// destination. The destination answers when it knows that it will never receive the message.
 
 // ErrFinished reports that a call would wait forever, because the programs of all ranks
 // that it waits for have returned.

@@ -15,8 +15,8 @@ type Limits struct {
 	Eager  int // size of the largest message that is sent without a request (32 KiB; at most 1 MiB)
 	Window int // bytes of unmatched eager messages at a receiver, per sending process (1 MiB)
 	Retain int // bytes of copies kept per destination rank (4 MiB)
-	// Detach is the size up to which larger messages are copied as well, once only other
-	// replicas have yet to send them (0).
+	// Detach is the size up to which larger messages are copied as well, as soon as only other
+	// replicas still have to send them (0).
 	Detach int
 }
 
@@ -60,7 +60,7 @@ type process struct {
 	busy          bool         // a wait for its credit timed out, and it has returned no credit since
 	sent          uint64       // number of payloads and hashes sent to it
 	confirmations [confirmations]confirmation
-	awaitsHashes  uint64 // number in its question about hashes until that is answered; 0: no question
+	awaitsHashes  uint64 // number in its last question about hashes, while unanswered; 0: none
 }
 
 // rankState is the knowledge of a core about one rank.

@@ -10,11 +10,11 @@ import (
 
 // A program can run again from a Place, alone, while the other ranks go on. It receives the
 // messages that it had received, repeats the decisions on their order, and does not send a
-// second time what it had sent. The journal holds what that takes. This is pessimistic
+// second time what it had sent. The journal holds what such a run needs. This is pessimistic
 // logging by the receiver, with hashes in place of the messages that were sent.
 //
 // The journal records a message when it is whole and a receive has it: from then on its
-// source may have discarded it. It records a decision when that is carried out. The journal
+// source may have discarded it. It records a decision when the process carries it out. The journal
 // is off, and costs one comparison for each message, unless Core.settle has made a Place.
 type journal struct {
 	on       bool

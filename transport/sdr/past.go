@@ -28,8 +28,8 @@ type past struct {
 	more    bool  // the list has other domains
 	needs   clock // last operation of this rank in domain that the past contains
 	rest    *rest // the other domains; nil: they are few
-	// If this process made the past of its whole causal history: value of history.changes
-	// then. Otherwise 0.
+	// made is the value of history.changes when this process made the past of its whole causal
+	// history. 0: it did not.
 	made uint64
 }
 

@@ -188,8 +188,8 @@ func TestWrongMessageIsFound(t *testing.T) {
 	}
 }
 
-// The replicas find a wrong message even if its sender or other processes die. The
-// exception is that all processes that have received it die, or all that could compare it.
+// The replicas find a wrong message even if its sender or other processes die. They need not find
+// it if all processes that have received it die, or all processes that could compare it.
 func TestWrongMessageIsFoundBesideDeaths(t *testing.T) {
 	some, ofTheDead := 0, 0
 	for seed := range uint64(400) {
