@@ -31,7 +31,7 @@ type receiver struct {
 	end       error // error for Closed after the peer's end
 	hasEnded  bool  // the peer sends nothing more
 	canceled  bool  // the receives under way are cancelled, since the link ends
-	reason    error // the reason for that
+	reason    error // why they are cancelled
 	abandoned bool  // receives from a dead peer remain
 
 	// The large frame being received.
@@ -43,7 +43,7 @@ type receiver struct {
 	spare   []byte // own memory of an earlier frame
 	pieces  []piece
 	through int // number of pieces received
-	got     int // their size in bytes
+	got     int // bytes in these pieces
 }
 
 // incoming is the memory of a packet, and its receive.
