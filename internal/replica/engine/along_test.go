@@ -81,7 +81,7 @@ func TestReplicasThatDieWhileTheyStoreAlong(t *testing.T) {
 	require.Positive(t, resumed)
 }
 
-// Several workers store results along, each of its own task.
+// Several workers store the results of their tasks while these run.
 func TestWorkersStoreAlong(t *testing.T) {
 	const n = 12
 	var parts atomic.Int64

@@ -34,8 +34,8 @@ type decisionKey struct {
 const (
 	// samples is the number of sections in a median, because a single time proves little on
 	// a busy machine. If the updates do not explain why sharing took longer, the machine may
-	// be the cause. Then the median is that of many sections. So is that of sections that
-	// take less than short alone, because an interruption takes longer than they do.
+	// be the cause. Then the median is that of many sections. The same applies to sections that
+	// take less than short alone, because an interruption takes longer than such a section.
 	samples, many = 5, 15
 	short         = 100 * time.Microsecond
 	// A trial of short sections is ended early only if it loses more than lasting in each.
@@ -85,7 +85,7 @@ type decision struct {
 	elsewhere bool   // on some replica, results cannot be stored into the arrays of the program
 
 	shares  bool   // the last section was shared, and not as a trial
-	changed uint64 // number of sections of this kind after which shares changed last
+	changed uint64 // number of sections of this kind before shares last changed
 }
 
 // candidates are the possible ways to share a section. transfer is the least time that

@@ -368,8 +368,8 @@ func TestFewBytesAreSent(t *testing.T) {
 	}
 }
 
-// Every other section of a kind takes four times as long. Each section is compared with
-// its own time alone.
+// Every second section of a kind takes four times as long. Each section is compared with its own
+// time alone.
 func TestDecisionAboutUnequalSections(t *testing.T) {
 	k := kind{transfer: time.Millisecond / 2}
 	for i := range 1000 {

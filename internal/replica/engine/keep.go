@@ -61,7 +61,8 @@ const (
 	journalBytes = 64 << 20
 )
 
-// newKeeper returns the keeper of a process, nil if nothing is kept.
+// newKeeper returns the keeper of a process, or nil if the rank keeps no results where they were
+// computed.
 func newKeeper(h *sharing, r *recovering) *keeper {
 	if h.setup.Lag == 0 {
 		return nil

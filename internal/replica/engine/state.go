@@ -94,8 +94,8 @@ func (v *verifier) compareState(point, hash uint64, yield func(func())) error {
 	}
 }
 
-// statesDiffer records the convictions and disputes that follow from a comparison of
-// states. It reports whether the head has to be informed.
+// statesDiffer records the faulty processes and disputes that follow from a comparison of states.
+// It reports whether the head has to be informed.
 func (v *verifier) statesDiffer(point uint64, c verify.Comparison) (isNew bool) {
 	if c.Outcome == verify.Unknown && v.counts.Dispute == nil {
 		text := fmt.Sprintf("the registered state at safe point %d differs, and it cannot be told whose is wrong (%s)", point, votes(c))

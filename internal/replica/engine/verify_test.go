@@ -203,7 +203,7 @@ func blamedBy(r *replica) (all []job.Process) {
 }
 
 // A replica that never computes the right result reports that it cannot continue, and
-// waits to be killed. The others continue.
+// waits to be killed. The other replicas continue.
 func TestReplicaThatNeverComputesTheRightResult(t *testing.T) {
 	flips := []string{"0.2@task:4:9"}
 	for task := range 1 + tries { // flip in each run of that task
