@@ -29,8 +29,8 @@ type ClaimTable struct {
 }
 
 // New returns the table of replica me of that many replicas, before its first section.
-// live reports whether a replica is not known to be dead. A dead replica stores nothing
-// any more, and stays dead.
+// live returns false for a replica that is known to be dead. A dead replica stores nothing any
+// more, and stays dead.
 func New(words Words, me, replicas int, live func(replica int) bool) *ClaimTable {
 	return &ClaimTable{words: words, me: me, replicas: replicas, live: live, owed: make([][]int, replicas), same: make([]bool, replicas)}
 }

@@ -62,12 +62,12 @@ func newWorld(s shape) *world {
 	return w
 }
 
-// each returns the number of elements of a task, and at the index of one of them.
+// each returns the number of elements of a task; at returns the index of one of them.
 func (s shape) each() int { return max(s.elements, 1) }
 
 func (s shape) at(t, e int) int { return t*s.each() + e }
 
-// meeting returns the section before which all live replicas are. They also know of all
+// meeting returns the section that all live replicas are about to enter, if they also know of all
 // deaths. A replacement can join there.
 func (w *world) meeting() (section int, ok bool) {
 	section = -1

@@ -44,7 +44,7 @@ func (k *kept) remove(lo, hi int64) {
 	k.pieces = left
 }
 
-// cutOff forgets the bytes from offset size on.
+// cutOff forgets the bytes at offset size and beyond.
 func (k *kept) cutOff(size int64) {
 	if size < k.end {
 		k.remove(size, k.end)

@@ -11,7 +11,7 @@ type Machine struct {
 	writer uint64 // the process that carried out the last call; 0: none, or it is dead
 	state  State
 	dirty  bool  // some bytes were written since the last fsync
-	kept   kept  // those bytes, if the replicas keep them
+	kept   kept  // bytes written since the last fsync, if the replicas keep them
 	before int64 // bytes of this version that the last cut needs
 	cut    uint64
 	limit  int // KeptBytes; tests set less

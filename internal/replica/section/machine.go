@@ -39,7 +39,7 @@ type round struct {
 	met      bool      // a peer has claimed a task of the section or sent an update
 	patience func(task int) time.Duration
 	times    func(task int) *Times // may be nil
-	held     time.Duration         // until then open tasks are left to the peers; 0: they are not left
+	held     time.Duration         // open tasks are left to the peers until this time; 0: they are not left
 }
 
 // peer is the state of another replica, according to the frames from it.
@@ -134,7 +134,7 @@ type Position struct {
 	Once   uint64 `json:"once"`   // number of the next call of Once
 	Deaths uint64 `json:"deaths"` // number of deaths in the rank so far, as counted by Once
 
-	// Results holds the results of calls of Once from the next call on, by number.
+	// Results holds the results of the next call of Once and of later ones, by number.
 	Results map[uint64][]byte `json:"results,omitempty"`
 }
 
@@ -153,7 +153,7 @@ func NewAt(c Config, at Position) *Machine {
 // sets.
 func (m *Machine) Position() Position { return Position{Number: m.number, Chain: m.chain} }
 
-// Alive revives a dead peer: it takes part from the next section on. All replicas
+// Alive revives a dead peer: it takes part again, beginning with the next section. All replicas
 // call it between the same two sections.
 func (m *Machine) Alive(p int) {
 	m.peers[p] = peer{ahead: m.number}

@@ -78,8 +78,8 @@ func NewOnceAt(replica, replicas int, at Position) *Once {
 	return o
 }
 
-// Alive revives a dead peer: it takes part from the next call on. All replicas
-// call it between the same two calls.
+// Alive revives a dead peer: it takes part again, beginning with the next call. All replicas call
+// it between the same two calls.
 func (o *Once) Alive(p int) {
 	o.peers[p] = oncePeer{}
 	for number := range o.results {

@@ -71,8 +71,8 @@ func find[A any](l *List) *slots[A] {
 	return p
 }
 
-// Rewind makes all slots available to the next section. It clears those that the section
-// before has used and this one has not.
+// Rewind makes all slots available to the next section. It clears those that the previous section
+// has used and this one has not.
 func (l *List) Rewind() {
 	for _, p := range l.pools {
 		p.rewind()

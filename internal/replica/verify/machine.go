@@ -23,7 +23,7 @@ type Machine struct {
 	result     *Result
 	equal      bool // all first results were equal, so no peer has to confirm the result
 	sentResult bool // this replica has sent the result
-	last       left // the section before, in which peers may still be; no peer is in an earlier one
+	last       left // the previous section, in which peers may still be; no peer is in an earlier one
 	err        error
 	acts       []Action
 }
@@ -256,8 +256,8 @@ func (m *Machine) Leave() {
 	}
 }
 
-// Counts reports whether this replica counts the outcome for the rank. That is the lowest
-// live replica that is not faulty.
+// Counts reports whether this replica counts the outcome for the rank. The lowest live replica
+// that is not faulty does so.
 func (m *Machine) Counts(r *Result) bool {
 	lowest := -1
 	for p := range m.peers {
@@ -348,7 +348,7 @@ func (m *Machine) own(i int) Ballot {
 	return Ballot{Replica: m.me, Entry: m.mine[i].entry, Runs: m.mine[i].runs}
 }
 
-// theirs returns what a peer has reported of a task.
+// theirs returns what a peer has reported about a task.
 func (m *Machine) theirs(p, i int) Ballot {
 	b, s := Ballot{Replica: p}, m.peers[p].said[m.section]
 	if s == nil {

@@ -21,7 +21,7 @@ type States struct {
 type statePeer struct {
 	dead     bool
 	finished bool
-	said     map[uint64]uint64 // its hashes, by safe point, from point on
+	said     map[uint64]uint64 // its hashes, by safe point; only of point and later ones
 }
 
 // Vote is the hash of the state of a replica.
@@ -165,7 +165,7 @@ func (s *States) right(votes []Vote) (hash uint64, ok bool) {
 }
 
 // Counts reports whether this replica counts a comparison after which the replicas
-// continue. That is the lowest live replica.
+// continue. The lowest live replica does so.
 func (s *States) Counts() bool {
 	for p := range s.me {
 		if s.lives(p) {

@@ -15,9 +15,9 @@ package verify
 // all live peers have named the same place. Then it sends a table of hashes of blocks to
 // the lead, which is the lowest live replica. The lead asks a replica whose table differs
 // for the first block that does, and reports the difference. If the lead dies, the next
-// one begins again. If the job continues, the lead ends the comparisons. Each replica
-// sends that message on once, so that all live replicas receive it. No replica waits for
-// one whose program has returned, because that one reaches no further place.
+// one begins again. If the job continues, the lead ends the comparisons. Each replica forwards
+// that message once, so that all live replicas receive it. No replica waits for a replica whose
+// program has returned, because it reaches no further place.
 type Watch struct {
 	me    int
 	own   hashes
