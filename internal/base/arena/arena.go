@@ -23,7 +23,7 @@ type Arena struct {
 	smallMu sync.Mutex // locked before mu
 	small   []byte     // unused rest of the current chunk of small arrays
 
-	mu   sync.Mutex // guards the fields below, and changes of arrays
+	mu   sync.Mutex // guards the fields below; held when arrays is replaced
 	life Life
 	own  *Area   // nil: nothing was allocated in this life
 	none bool    // no area is left for this life
