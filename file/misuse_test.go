@@ -227,7 +227,8 @@ func TestTwoRanksAppendToOneFile(t *testing.T) {
 	}, "append to it together", "WriteAll")
 }
 
-// Ranks that write the same bytes in one call would leave either's.
+// Ranks must not write the same bytes in one call, because it is undefined which of them would
+// stay.
 func TestRanksThatOverlap(t *testing.T) {
 	for name, c := range map[string]struct {
 		view  func(rank int64) file.View
