@@ -29,7 +29,7 @@ type arrows struct {
 
 func newArrows() *arrows { return &arrows{make(map[passage][]end), make(map[passage][]end)} }
 
-// add adds an event of process of about process peer, both by number.
+// add adds an event that process number of has recorded about process number peer.
 func (a *arrows) add(of int32, peer int32, clock string, e *Event) {
 	p, begins := passageOf(of, peer, e)
 	into := a.end

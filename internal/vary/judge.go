@@ -77,7 +77,7 @@ func readFile(name string) (all []Record, err error) {
 type Result struct {
 	Version    int        `json:"version"`     // version of this form of the report
 	Spec       string     `json:"spec"`        // flags that asked for it
-	Seed       uint64     `json:"seed"`        // seed of all choices, for -seed
+	Seed       uint64     `json:"seed"`        // seed of all random choices, as -seed sets it
 	SafePoints int        `json:"safe_points"` // safe points of the undisturbed set
 	Variables  []Variance `json:"variables"`   // for each variable the worst result of all sets
 	Sets       []Set      `json:"sets"`        // the disturbed sets
@@ -118,7 +118,7 @@ type Apart struct {
 	Rank        int   `json:"rank"`        // the rank
 	SafePoint   int   `json:"safe_point"`  // the first safe point at which the two sets differ
 	Sections    int64 `json:"sections"`    // sections before it; -1 if the set does not reach it
-	Undisturbed int64 `json:"undisturbed"` // the same in the undisturbed set
+	Undisturbed int64 `json:"undisturbed"` // sections before it in the undisturbed set
 }
 
 // Variance describes how a variable, taken over all ranks, differs from the undisturbed
@@ -130,8 +130,8 @@ type Variance struct {
 	// the significant digits of the largest number at the last safe point compared; omitted
 	// for a variable without floating-point numbers
 	Digits     *float64 `json:"digits,omitempty"`
-	MeanDigits *float64 `json:"mean_digits,omitempty"`  // the same for the root mean square
-	Least      *float64 `json:"least_digits,omitempty"` // the fewest at any safe point
+	MeanDigits *float64 `json:"mean_digits,omitempty"`  // significant digits of the root mean square
+	Least      *float64 `json:"least_digits,omitempty"` // the fewest significant digits at any safe point
 	Growth     float64  `json:"growth,omitempty"`       // factor by which the difference grows from one safe point to the next; omitted if unknown
 	Unlike     int64    `json:"unlike,omitempty"`       // numbers that are infinite or NaN in only one of the sets
 	Others     int64    `json:"others,omitempty"`       // differing values that are not floating-point numbers
