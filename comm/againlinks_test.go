@@ -13,7 +13,7 @@ import (
 	"github.com/intrahpc/intra/transport/sdr"
 )
 
-// iterate runs the iterations of a random program from begin on. sum is the hash of the results of
+// iterate runs a random program, beginning with iteration begin. sum is the hash of the results of
 // earlier iterations. Before iteration 2 it calls settled.
 func iterate(w *comm.Comm, seed uint64, begin int, sum uint64, settled func(sum uint64) error) (uint64, error) {
 	for i := begin; i < 6; i++ {

@@ -166,8 +166,8 @@ func (m *member) mid() func() bool {
 	}
 }
 
-// die closes all links of a process, then announces its death to the others in the order of
-// all deaths.
+// die closes all links of a process. Then it announces the death to all other processes. All of
+// them receive the deaths in the same order.
 func (m *member) die() {
 	c := m.cluster
 	c.mu.Lock()
