@@ -33,7 +33,7 @@ import (
 // Difference is a message that the replicas of its sender have sent with different
 // contents.
 type Difference struct {
-	From, To int // ranks
+	From, To int // ranks of the sender and of the receiver
 	Number   uint64
 	Tag      int
 	Bytes    int
@@ -45,7 +45,7 @@ type Difference struct {
 // Sent is the version of a message that one replica has sent.
 type Sent struct {
 	Replica     int
-	Incarnation uint32 // of the process that sent it
+	Incarnation uint32 // incarnation of the process that sent it
 	Hash        uint64
 	None        bool // the replica has not sent the message
 }

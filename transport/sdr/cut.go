@@ -23,8 +23,7 @@ import (
 // needs few messages and few links. All replicas of a rank receive the same in a round. So
 // bookmarks are ordinary messages: if a process died, its substitute sends its bookmarks.
 
-// cutContext is the context of the bookmarks. The number of a message there is that of its
-// cut.
+// cutContext is the context of the bookmarks. A message in it has the number of its cut.
 const cutContext = 0
 
 // Errors of a cut.

@@ -117,7 +117,7 @@ type Engine struct {
 	err      error              // the protocol was violated, or Abort or Retire was called
 	aborted  bool
 	retired  bool    // Retire was called: the core serves links, and this program no more
-	late     error   // first failure after that
+	late     error   // first failure after Retire
 	deviates bool    // Config.Deviates was called, or is about to be
 	heir     *Engine // engine of the next run of the program, which has the core; nil: this engine has it
 	lent     []bool  // per process: its link may be writing into memory of the program
@@ -467,8 +467,7 @@ func (e *Engine) Ready() bool {
 // unless Ready returned true. If it is nil, there is nothing to ask.
 func (e *Engine) Before() Before { return e.cfg.Before }
 
-// Failure returns the error with which every call fails once the engine cannot go on, or
-// nil.
+// Failure returns the error of all calls if the engine cannot continue, or nil.
 func (e *Engine) Failure() error {
 	if !e.broken.Load() {
 		return nil

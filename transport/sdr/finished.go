@@ -42,7 +42,7 @@ var ErrMismatch = errors.New("message for another purpose")
 // Mismatch wraps ErrMismatch and describes how a message and its receive differ.
 type Mismatch struct {
 	Source       int // rank in the job
-	Theirs, Mine int // purposes
+	Theirs, Mine int // purposes of the message and of the receive
 }
 
 // Error implements error.
@@ -66,7 +66,7 @@ type ask struct {
 	context uint64
 	exact   bool
 	what    uint64 // askSent or askTaken
-	number  uint64 // of a message of p
+	number  uint64 // number of a message of p
 }
 
 // finishing detects waits that cannot end because programs have returned.
@@ -131,7 +131,7 @@ func (f *finishing) hopelessReceive(req *Request) error {
 			return nil
 		case rank == f.job.rank || req.ctx.member != nil && !req.ctx.member[rank]:
 		case !f.nothingFrom(req, rank):
-			return nil // hopelessReceive asks the next rank once this one has finished
+			return nil // hopelessReceive asks the next rank when this one has finished
 		default:
 			others = true
 		}

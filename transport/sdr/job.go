@@ -35,7 +35,7 @@ func (l Limits) withDefaults() Limits {
 
 // job is the knowledge of this process about all ranks and their processes.
 type job struct {
-	rank, replica int  // of this process
+	rank, replica int  // rank and replica of this process
 	mirror        bool // every replica sends to every replica
 	limits        Limits
 	ranks         []rankState
@@ -49,7 +49,7 @@ type job struct {
 type process struct {
 	rank, replica int
 	alive         bool
-	incarnation   uint32       // of the live process, or of the last one
+	incarnation   uint32       // incarnation of the live process, or of the last one that was live
 	early         early        // frames of an incarnation that was not announced yet
 	credit        int          // eager bytes that this process may still send to it
 	held          int          // eager bytes of its messages that no receive has matched yet

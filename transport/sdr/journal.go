@@ -26,7 +26,7 @@ type journal struct {
 	bytes    int
 }
 
-// record is a list whose oldest entries are forgotten. The others keep their numbers.
+// record is a list whose oldest entries are forgotten. The remaining entries keep their numbers.
 type record[T any] struct {
 	first   uint64 // number of entries[0]
 	entries []T
@@ -37,7 +37,7 @@ func (r *record[T]) add(entry T) { r.entries = append(r.entries, entry) }
 // end returns the number of the next entry.
 func (r *record[T]) end() uint64 { return r.first + uint64(len(r.entries)) }
 
-// since returns the entries from a number on.
+// since returns the entry with a number, and all later entries.
 func (r *record[T]) since(number uint64) []T { return r.entries[number-r.first:] }
 
 // forget removes the entries before a number, and returns them.

@@ -84,7 +84,7 @@ func TestRestOfDomains(t *testing.T) {
 	}
 }
 
-// TestRestIsChecked: a list of which only a part is known does not count as known.
+// TestRestIsChecked: a list that is known only in part does not count as known.
 func TestRestIsChecked(t *testing.T) {
 	n := newNet(t, Limits{}, 2, 2)
 	c := n.cores[n.p(1, 0)]

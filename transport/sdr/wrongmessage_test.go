@@ -201,7 +201,7 @@ func TestWrongMessageIsFoundBesideDeaths(t *testing.T) {
 		for _, d := range all {
 			require.Equal(t, j.number, d.Number, "seed %d", seed)
 			for _, s := range d.Sent {
-				require.True(t, s.Hash != j.hash || s.Replica == wrong, "seed %d: %v", seed, d) // the process may have sent the right contents to others
+				require.True(t, s.Hash != j.hash || s.Replica == wrong, "seed %d: %v", seed, d) // the process may have sent the right contents to other processes
 			}
 		}
 		if j.taken {
