@@ -23,7 +23,7 @@ const (
 	stayTime   = time.Millisecond       // longest polling before a sleep if each process has a core
 	crowdTime  = 15 * time.Microsecond  // longest polling before a sleep while turns are long
 	longTurn   = time.Millisecond       // minimum length of a long turn, with few processes
-	workTime   = longTurn / 2           // with many processes, the share of each process in this length
+	workTime   = longTurn / 2           // minimum length for each process on the core, if there are many
 	longest    = 4 * time.Millisecond   // upper bound of this length: of many processes some always compute
 	freePolls  = 2                      // idle polls before the first turn
 	firstPause = 2                      // number of waits without turns after a long turn

@@ -40,7 +40,7 @@ func candidates(getenv func(string) string) []string {
 type abi struct {
 	world, byteType, errorsReturn uintptr // handles
 	ignoreStatus                  uintptr
-	requestSize                   int // in bytes, of a handle in an array
+	requestSize                   int // bytes of a request handle in an array
 }
 
 // The handles of MPICH's ABI are numbers; those of Open MPI are addresses.

@@ -29,7 +29,7 @@ type suspicion struct {
 	report func(error) // nil: no reports
 
 	mu   sync.Mutex
-	want error // what report is to be called with
+	want error // argument of the next call of report
 	said error
 }
 

@@ -26,7 +26,7 @@ type receiver struct {
 	taken   int  // number of packets before next that are not posted again
 	posted  bool // all packets have been posted for the first time
 	ended   bool
-	moved   time.Time // when the last packet arrived, once the peer is dead
+	moved   time.Time // when packets from the dead peer stopped arriving; zero: not yet
 
 	end       error // error for Closed after the peer's end
 	hasEnded  bool  // the peer sends nothing more

@@ -47,7 +47,7 @@ type World struct {
 	kept     []*link // ended links with requests that never complete; never freed
 	tags     map[[2]int]bool
 	finished bool
-	leave    request // of the barrier before the end
+	leave    request // request of the barrier before the end
 }
 
 // Init loads a library and joins MPI_COMM_WORLD.

@@ -33,8 +33,8 @@ const (
 	magic       = 0x3561_7274_6e69_4d53 // "SMintra5"
 	offMagic    = 0
 	offSize     = 8
-	offBell     = 128 // of side 0; that of side 1 is lineGap further
-	offRing     = 512 // words of ring 0, from side 0 to 1; ring 1 is ringGap further
+	offBell     = 128 // bell of side 0; the bell of side 1 is lineGap bytes further
+	offRing     = 512 // words of ring 0, from side 0 to 1; ring 1 is ringGap bytes further
 	ringGap     = 512
 	lineGap     = 128
 	wordTail    = 0 * lineGap
