@@ -21,7 +21,7 @@ import (
 // calls of Once return what they had returned.
 type secondRuns struct {
 	due    []job.Again
-	point  *settled   // where the program can run again from; nil: nowhere
+	point  *settled   // place from which the program can run again; nil: none
 	answer *job.Order // the last answer of the head
 	back   *secondRun // the run that follows, if the present one is over, or about to be; nil: the present one goes on
 }

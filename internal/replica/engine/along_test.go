@@ -58,7 +58,7 @@ func elementwise(n int, parts *atomic.Int64, final [][]float64) func(r *replica,
 }
 
 // Elementwise tasks store their results while they run. A replica may die at any moment;
-// the others continue each task at the element where the dead replica stopped.
+// the survivors continue each task at the element where the dead replica stopped.
 func TestReplicasThatDieWhileTheyStoreAlong(t *testing.T) {
 	const n = 8
 	var parts atomic.Int64

@@ -49,8 +49,9 @@ const (
 	// are compared again after at least leastComparison times the sections of a trial.
 	preference      = 20
 	leastComparison = 64
-	// Of the two ways, updates of less than sendable bytes are first sent, and others first
-	// stored. Before a replica can store, it has to wait for its peers to enter the section.
+	// If both ways are possible, updates of less than sendable bytes are first sent, and larger
+	// ones first stored. Before a replica can store, it has to wait for its peers to enter the
+	// section.
 	sendable = 64 << 10
 	// Trials of sharing may cost 1/trialCost of the time.
 	trialCost = 50
@@ -94,7 +95,7 @@ type candidates struct {
 	send, store bool
 	bytes       int // size of all updates
 	transfer    time.Duration
-	costs       struct{ send, store time.Duration } // as attempt.cost
+	costs       struct{ send, store time.Duration } // costs according to other sections, see attempt.cost
 }
 
 // execution describes how this replica has executed a section.

@@ -407,8 +407,8 @@ func (k *ways) count(n int) (count [direct.Store + 1]int) {
 	return count
 }
 
-// The fastest of three ways is chosen: sending, storing, or not sharing. Trials of the
-// others cost little.
+// The fastest of three ways is chosen: sending, storing, or not sharing. Trials of the other ways
+// cost little.
 func TestDecisionAmongWays(t *testing.T) {
 	const ms = time.Millisecond
 	for name, tt := range map[string]struct {

@@ -35,7 +35,7 @@ type node struct {
 	// takes yield as an argument, so that every call shows this.
 	yield    func(func())
 	setup    job.Setup
-	err      error    // why every section fails from now on; nil: sections do not fail
+	err      error    // error of all sections from now on; nil: sections do not fail
 	restored []string // texts about the replicas of this rank that were restored, and at which safe points
 	finished bool     // the program has returned
 	// programEnded is the reason why the program has ended its goroutine, nil if it has not.

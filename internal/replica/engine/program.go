@@ -39,7 +39,7 @@ type Program struct {
 	called    *callsite.Site // the first call of SafePoint; nil before it
 	steps     steps
 	files     Files      // nil: the program does not use package file
-	usesFiles bool       // it has opened one
+	usesFiles bool       // the program has opened a file of package file
 	joined    bool       // the run began in a joiner
 	trial     bool       // the run is a trial of checked mode
 	began     uint64     // safe point whose saved state the run began with; 0: it began without

@@ -44,8 +44,8 @@ func (r *recovering) compareState(point uint64, state *checkpoint.State) error {
 	r.inside = r.program
 	defer func() { r.inside = nil }()
 	// A wrong message may have corrupted the state of a majority: it corrupts the state of
-	// one replica, and shared results then corrupt others. The majority counts as sound. So
-	// the hashes of the messages are sent first.
+	// one replica, and shared results then corrupt other replicas. The majority counts as sound.
+	// So the hashes of the messages are sent first.
 	if err := v.sendSums(false); err != nil {
 		return fmt.Errorf("safe point: %w", err)
 	}

@@ -27,7 +27,7 @@ type verifier struct {
 	*sharing
 	machine *verify.Machine
 	states  *verify.States
-	every   uint64 // one of this number of safe points is compared; 0: no comparison
+	every   uint64 // states are compared at safe points that are multiples of it; 0: at none
 	sampler verify.Sampler
 	backups bool // the job takes backups that it can roll back to
 	entire  bool // all tasks are sampled, because no backup is complete yet; changes only in cuts
@@ -37,7 +37,7 @@ type verifier struct {
 	tasks   []int         // sampled tasks of the open section
 	begun   int           // number of them that have begun
 	sampled []sampled     // the state of each of them
-	due     []int         // indexes of those that have to run again
+	due     []int         // indexes of the sampled tasks that have to run again
 	erred   time.Duration // when data of this process was first changed on request; 0: never
 }
 
@@ -88,8 +88,8 @@ func (v *verifier) dead(p int) {
 	v.states.Dead(p)
 }
 
-// enter begins s, which the section machine has entered. That machine is told that the peers have
-// the results of the sampled tasks and will not send them.
+// enter begins s, which the section machine has entered. In that machine it marks the results of
+// the sampled tasks as results that peers have and will not send.
 func (v *verifier) enter(s *Section, signature uint64) {
 	v.machine.Enter(s.Number, signature, v.tasks)
 	for _, t := range v.tasks {
