@@ -28,7 +28,7 @@ type shape struct {
 	joins                     int  // maximum number of joins; a dead replica is replaced when all others are between the same two sections
 	elements                  int  // elements of a task, computed in order and stored at once; 0: one element, stored later
 	batches                   bool // a replica claims all tasks of its block at once
-	own                       bool // each replica runs task 0 for itself, before the others
+	own                       bool // each replica runs task 0 for itself, before other tasks
 	ways                      bool // the replicas prefer different ways, and the last one cannot store
 	rule                      rule
 }

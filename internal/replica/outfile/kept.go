@@ -2,8 +2,8 @@ package outfile
 
 import "slices"
 
-// kept is what a replica keeps of a file: for each offset only the last bytes written. So
-// writing the kept bytes again never restores older bytes, not even for a moment.
+// kept holds the bytes that a replica keeps of a file: for each offset only the last bytes
+// written. So writing the kept bytes again never restores older bytes, not even for a moment.
 type kept struct {
 	pieces []Piece
 	end    int64 // no piece ends after it

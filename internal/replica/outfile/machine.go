@@ -4,7 +4,7 @@ package outfile
 // bound ends with an fsync.
 const KeptBytes = 64 << 20
 
-// Machine is what one replica of a rank knows about one output file. All replicas of the
+// Machine holds the knowledge of one replica of a rank about one output file. All replicas of the
 // rank call its methods in the same order, except Carry and Settle.
 type Machine struct {
 	me     uint64 // identifies this process

@@ -35,7 +35,7 @@ func TestJoin(t *testing.T) {
 	require.Empty(t, old.inbox.early[2], "frames of the former life do not count")
 
 	late := update(1, 0)
-	late.Peer, late.Signature = 0, 99 // of a section in which this replica did not take part
+	late.Peer, late.Signature = 0, 99 // now a frame of a section in which this replica did not take part
 	_, err := joiner.Arrive(late, "late", false)
 	require.NoError(t, err)
 

@@ -44,8 +44,8 @@ type OnceAction struct {
 	Kind   OnceActionKind
 	Peer   int
 	Number uint64
-	Deaths uint64 // of OnceAsk and OnceSayNone
-	Result []byte // of OnceSend
+	Deaths uint64 // number of deaths, in OnceAsk and OnceSayNone
+	Result []byte // result to send, in OnceSend
 }
 
 // OnceActionKind is the kind of a OnceAction.

@@ -28,7 +28,7 @@ type Machine struct {
 	acts       []Action
 }
 
-// ballot is what this replica has found about a task.
+// ballot holds the results of this replica for a task.
 type ballot struct {
 	entry   uint64
 	runs    []Run
@@ -84,9 +84,9 @@ type Result struct {
 // Action is one step that the caller takes for the Machine. It takes the steps in order.
 type Action struct {
 	Kind  ActionKind
-	Peer  int   // of Say
-	Word  *Word // of Say
-	Index int   // of Rerun
+	Peer  int   // receiver of a Say
+	Word  *Word // message of a Say
+	Index int   // index of the task of a Rerun
 }
 
 // ActionKind is the kind of an Action.
@@ -309,7 +309,7 @@ func (m *Machine) advance() {
 		switch {
 		case p == m.me || s == nil:
 		case m.peers[p].dead && s.signature == m.signature && s.result == nil && len(s.first) != len(m.tasks):
-			delete(m.peers[p].said, m.section) // the dead peer had passed a consistent cut that the others had not reached; since that cut other tasks are sampled
+			delete(m.peers[p].said, m.section) // the dead peer had passed a consistent cut that the other replicas had not reached; since that cut other tasks are sampled
 		case s.signature != m.signature || s.first != nil && len(s.first) != len(m.tasks) || s.result != nil && !s.result.of(len(m.tasks)):
 			m.err = &Mismatch{m.section, p}
 			return

@@ -36,7 +36,7 @@ const (
 	once   mode = iota // in one run
 	often              // in many runs, each time differently
 	always             // in the same way, whenever it runs a task
-	worse              // in one run, and in every run from the next section on
+	worse              // in one run, and in every run of later sections
 	modes
 )
 

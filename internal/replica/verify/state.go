@@ -17,7 +17,7 @@ type States struct {
 	own   uint64
 }
 
-// statePeer is what this replica knows about the state of another one.
+// statePeer holds what this replica knows about the state of a peer.
 type statePeer struct {
 	dead     bool
 	finished bool
@@ -30,7 +30,7 @@ type Vote struct {
 	Hash    uint64
 }
 
-// Comparison is what is known about the states of all replicas at a safe point.
+// Comparison holds the known states of all replicas at a safe point.
 type Comparison struct {
 	Outcome Outcome
 	Votes   []Vote
@@ -44,7 +44,7 @@ type Outcome uint8
 // The outcomes.
 const (
 	Await   Outcome = iota // wait for hashes of other replicas, or for the deaths of the faulty ones
-	Same                   // continue
+	Same                   // this replica may continue
 	Wrong                  // the state of this replica is wrong
 	Unknown                // no majority shows which state is wrong
 )
