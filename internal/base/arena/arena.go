@@ -33,7 +33,7 @@ type Arena struct {
 // array is memory of the Go heap over which pages of an area are mapped.
 type array struct {
 	start  uintptr
-	size   int // in whole pages
+	size   int // in bytes; a multiple of the page size
 	area   *Area
 	offset int
 }
