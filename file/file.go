@@ -33,7 +33,7 @@ type File struct {
 	// stranger means that this replica opened the file late, when the program had already
 	// replaced it.
 	stranger bool
-	failed   error // of the first write that has failed
+	failed   error // error of the first write that has failed
 	lost     error // a failed fsync: written bytes may be lost
 	closed   bool
 }
