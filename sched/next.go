@@ -80,8 +80,8 @@ func next(s Shape, me int, x Index) (task int, ok bool) {
 }
 
 // adopt selects a task from the block of a replica that will not run it. The remaining
-// replicas start at different places of the block. So each has run its part when the parts
-// of the others arrive.
+// replicas start at different places of the block. So each has run its part when the parts of the
+// other replicas arrive.
 func adopt(s Shape, me int, x Index) (int, bool) {
 	for i := range s.Replicas {
 		if i == me || !x.Gone(i) {
