@@ -140,7 +140,7 @@ func align(head string, received map[string]int64, took map[clockPair]int64) map
 	}
 	type step struct {
 		from, to string
-		d, both  int64 // delay of the clock of to against that of from, and the round-trip time
+		d, both  int64 // how far the clock of to is behind the clock of from, and the round-trip time
 	}
 	for len(offset) < len(clocks) {
 		var steps []step
