@@ -12,8 +12,8 @@ import (
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
-// A host that joins the running job becomes room for replacements and spares once that is
-// decided. The processes of the job learn nothing of it before one of them gets a peer there.
+// A host that joins the running job offers room for replacements and spares once the decision to
+// admit it is kept. A process of the job learns of the host only when it gets a peer there.
 
 // ErrNoHost marks a host that cannot join.
 var ErrNoHost = errors.New("the host cannot join the job")

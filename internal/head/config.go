@@ -27,7 +27,7 @@ const FirstHead detect.ID = 1
 // Config describes the job to its head. A successor gets the same, except for Self.
 type Config struct {
 	Degrees []int                     // slots of each rank: the most replicas that it can have
-	Least   []int                     // the fewest; nil: every rank has as many as it has slots
+	Least   []int                     // the fewest replicas of each rank; nil: as many as it has slots
 	Nodes   []Node                    // hosts on which processes may run; a job on one host has one node
 	Of      map[job.Process]detect.ID // the node of each process at the beginning; a slot without one is vacant until a host has room
 	Spares  []detect.ID               // the node of each spare
@@ -63,7 +63,7 @@ type Config struct {
 	// none. If Replicated is set, other hosts also keep its decisions, and a successor may take
 	// over there. Members are the nodes that keep them at the beginning.
 	Self, Home detect.ID
-	Beside     []detect.ID // the nodes on its host that have joined the running job
+	Beside     []detect.ID // the nodes on the host of this head that have joined the running job
 	FirstHost  string      // the name of the host of the first head
 	Replicated bool
 	Members    []detect.ID

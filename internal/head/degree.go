@@ -59,7 +59,7 @@ func (ms *members) leaver(p, q job.Process) int {
 	return cmp.Or(falseFirst(!pLeaves, !qLeaves), falseFirst(pAlone, qAlone), falseFirst(pApart, qApart), cmp.Compare(qLoad, pLoad))
 }
 
-// dying reports whether a process has died or was killed, which is not decided yet.
+// dying reports whether a process has died or was killed, but is not declared dead yet.
 func (ms *members) dying(p job.Process) bool {
 	m := ms.places[p]
 	return m.ending != nil || m.state == gone

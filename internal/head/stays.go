@@ -35,7 +35,7 @@ func (h *Head) MayEnd() bool {
 	return h.config.Checkpoint != nil && h.phase == working && h.hasBegun && h.recovery.decides != nil && !h.retired
 }
 
-// Leads reports whether this head runs in the agent of that node.
+// Leads reports whether this head runs in the agent of the given node.
 func (h *Head) Leads(node detect.ID) bool { return node == h.config.Self }
 
 // Hosts returns the hosts that processes may run on.

@@ -30,15 +30,15 @@ type Message struct {
 	// Promised is the latest beat for which the sender, a member, has promised to elect no
 	// other head for a while. To has sent that beat as the head of Term.
 	Promised uint64
-	// Grant leases To the right to act. The head sends it. The lease lasts for that time after
-	// To sent the beat that Echo names.
+	// Grant leases To the right to act, for that time after To sent the beat that Echo names. Only
+	// the head grants leases.
 	Grant time.Duration
 
 	// Epoch is the number of verdicts that the sender knows. Verdicts are the next ones that
 	// To lacks.
 	Epoch    uint64
 	Verdicts []job.Verdict
-	// Lost is the reason why To was declared lost. It is empty if To was not.
+	// Lost is the reason why To was declared lost, "" if To was not declared lost.
 	Lost string
 
 	// Changes is the number of changes of the members that the sender knows. If To knows

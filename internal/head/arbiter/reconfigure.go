@@ -79,8 +79,9 @@ func (n *Node) change(now time.Duration) (e decision.Entry, needed bool) {
 	return e, false
 }
 
-// relieve returns the next change that replaces a member on a host that is to leave, by id. For
-// a moment there is one member more, of which fewer may be lost: so it waits until all answer.
+// relieve returns the next change that replaces a member on a host that is to leave, by id. Between
+// two changes there is one member more, but no more of them may be lost. So relieve waits until all
+// members respond.
 func (n *Node) relieve(id ID, now time.Duration) (e decision.Entry, needed bool) {
 	members := n.log.state.Members
 	at := slices.IndexFunc(members, func(m ID) bool { return m != n.self && n.hasLeft(m) })

@@ -128,7 +128,7 @@ func (c *cluster) finish(at time.Duration, lost []ID) error {
 		}
 		took := c.nodes[head].lost[id] - at
 		limit := inTime
-		if len(c.resigned) > 0 { // the lost node may be the only successor; and the leases of the head before may be in force
+		if len(c.resigned) > 0 { // the lost node may be the only successor, or old leases may be in force
 			limit += 4 * c.timing.promise()
 		}
 		if took > limit && !c.busy && c.loss == 0 && c.delay <= 5*ms {

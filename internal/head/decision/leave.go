@@ -47,7 +47,7 @@ func (s *State) HasLeft(node detect.ID) bool {
 	return s.Leaves(node) && !s.holds(node)
 }
 
-// emptied marks those requests as done whose host or process has left.
+// emptied marks each request whose host or process has left as done.
 func (s *State) emptied(at time.Duration) {
 	for i := range s.Leaving {
 		l := &s.Leaving[i]
