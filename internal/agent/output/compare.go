@@ -15,7 +15,7 @@ import (
 // than before, it has taken another course. Both are differences.
 
 const (
-	maxCompared = 1 << 15 // number of lines kept, which bounds how late a replica can still be compared
+	maxCompared = 1 << 15 // number of lines kept; a replica further behind is no longer compared
 	maxShown    = 1 << 10 // number of lines whose beginning is kept after all live replicas have written them
 	shownLine   = 100     // number of bytes shown of a line that differs
 )

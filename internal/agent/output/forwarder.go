@@ -163,8 +163,8 @@ func (f *forwarder) flush() {
 	f.room.Broadcast()
 }
 
-// settle drops the part of l that has already been emitted for the rank. It reports whether
-// the rest of l continues there.
+// settle drops the part of l that has already been emitted for the rank. It reports whether the
+// rest of l continues at the position that the rank has reached.
 func (f *forwarder) settle(l *lines) bool {
 	f.compare(l)
 	l.skipTo(f.emitted)
