@@ -36,7 +36,7 @@ type replica struct {
 	hash        uint64        // hash of its registered state in the last cut; 0: not computed
 	sure        uint64        // the last safe point at which it reported the processes of its rank sound
 
-	// A joiner.
+	// These fields describe a joiner.
 	relieves bool                  // it takes over from the live process in its slot, and is listed in reliefs
 	spare    bool                  // spares was reduced for the joiner; Returned gives the spare back
 	linked   map[job.Endpoint]bool // peers that have their end of the link to the joiner
