@@ -75,7 +75,7 @@ func (p *Process) SafePoint(save func() []byte) error {
 	}
 	s.safe++
 	if s.safe <= p.again.most {
-		return nil // it has passed this one before
+		return nil // p has passed this safe point before
 	}
 	p.again.most, p.again.inside = s.safe, true
 	if err := p.atPoint(save); err != nil {

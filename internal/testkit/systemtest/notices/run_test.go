@@ -94,7 +94,7 @@ func program(t *testing.T, s schedule) []string {
 	return append([]string{binaries.Program(t, s.program[0])}, s.program[1:]...)
 }
 
-// sleep reports whether the job still runs.
+// sleep waits, and reports whether the job still runs.
 func (r *run) sleep(d time.Duration) bool {
 	select {
 	case <-time.After(d):
@@ -264,7 +264,7 @@ func (r *run) take(host int) {
 	require.NoError(r.t, h.Kill())
 }
 
-// behead kills the intrarun that was started.
+// behead kills the intrarun that the user started.
 func (r *run) behead() {
 	if r.alive(r.job.PID()) {
 		r.facts.behead(r.observe())
