@@ -95,8 +95,8 @@ type Move struct {
 	Process job.Process
 }
 
-// FinishOutput completes the output of a process that has exited. The answer is OutputSettled.
-// Before it, the driver prints the process's report of its own death.
+// FinishOutput completes the output of a process that has exited. The driver prints the process's
+// report of its own death, and then answers OutputSettled.
 type FinishOutput struct {
 	To
 	Process      job.Process // the slot that the printed report names

@@ -62,7 +62,8 @@ func (h *Head) hostJoined(host *decision.Host) {
 	h.recovery.notify(func(d *recovery.Head, now time.Duration) []recovery.Action { return d.Room(now) })
 }
 
-// enter adds a host that has joined to the nodes, unless it is there.
+// enter adds a host that has joined to the nodes of c. It returns false if the host is there
+// already.
 func (c *Config) enter(host *decision.Host) bool {
 	if c.node(host.Node) != nil {
 		return false

@@ -11,7 +11,7 @@ import (
 // Exit codes of a job.
 const (
 	ExitOK       = 0
-	ExitFailed   = 1 // a rank's last replica ended by itself, or checked mode found something
+	ExitFailed   = 1 // a rank's last replica ended by itself, or checked mode found an error
 	ExitRefused  = 2 // nothing was started, or the processes do not fit together
 	ExitLost     = 3 // a rank's last replica was killed, fenced or lost with its host
 	ExitDiverged = 4 // replicas diverged
@@ -24,7 +24,7 @@ const (
 // this ID.
 const FirstHead detect.ID = 1
 
-// Config describes the job to its head. A successor gets the same, except for Self.
+// Config describes the job to its head. A successor gets the same Config, except for Self.
 type Config struct {
 	Degrees []int                     // slots of each rank: the most replicas that it can have
 	Least   []int                     // the fewest replicas of each rank; nil: as many as it has slots

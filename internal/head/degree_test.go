@@ -22,8 +22,8 @@ func ranged(t *testing.T) *Head {
 	return s.head
 }
 
-// The replica that is let go first is one on a host that leaves, then the one that protects its
-// rank least, then the one on the most crowded host.
+// The head first lets go a replica on a host that leaves, then the one that protects its rank
+// least, then the one on the most crowded host.
 func TestWhichReplicaIsLetGo(t *testing.T) {
 	for _, c := range []struct {
 		name   string

@@ -151,7 +151,7 @@ func (a *agents) connect(ctx context.Context) (_ []*remote, err error) {
 				}
 				continue
 			}
-			if all[r.host] != nil { // a second copy of our own agent: no other process knows the secret
+			if all[r.host] != nil { // a copy of our own agent: no other program knows the secret
 				r.agent.conn.Close()
 				continue
 			}
@@ -232,8 +232,9 @@ func (a *agents) heed(n spawn.Event, tell func(agentResult)) {
 	}
 }
 
-// explains reports whether the failure r may be the cause of s. The agents below a host fail
-// with it. The end of a command gives a better reason than the end of a connection.
+// explains reports whether the failure r may be the cause of s. If the agent of a host fails, the
+// agents below it fail too. The end of a command gives a better reason than the end of a
+// connection.
 func (a *agents) explains(r, s *agentResult) bool {
 	depth := make(map[string]int)
 	a.tree.Walk(func(starter string, hosts []string) {

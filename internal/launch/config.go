@@ -35,7 +35,7 @@ const (
 type Job struct {
 	Name    string // the program and its arguments
 	Degrees []int  // the most replicas of each rank
-	Least   []int  // the fewest; nil: as many as Degrees
+	Least   []int  // the fewest replicas of each rank; nil: as many as Degrees
 	Links   Links
 	Faults  Faults
 	Clones  []job.Clone       // processes that a tool starts

@@ -43,7 +43,7 @@ type replica struct {
 	links    map[job.Endpoint]bool // peers to which the joiner has its own end
 	donor    job.Process
 	asked    bool  // the donor was ordered to copy state to it, ahead of the cut
-	copied   bool  // the donor has sent all of that
+	copied   bool  // the donor has sent all of this state
 	moving   bool  // in the cut: the donor was ordered to transfer the rest of the state
 	joined   bool  // in the cut: the joiner has its whole state
 	bytes    int64 // size of its state

@@ -17,9 +17,9 @@ type Message struct {
 	To   ID // the destination; another receiver forwards the message
 	Via  ID // the node that has forwarded it, 0 if none has
 
-	// Seq numbers the sender's beats; a message between beats has Seq 0. Echo is the highest
-	// Seq that the sender has received from To. Direct is the highest of those that arrived
-	// without a detour.
+	// Seq numbers the sender's beats; a message between beats has Seq 0. Echo is the highest Seq
+	// that the sender has received from To. Direct is the highest Seq that arrived from To without
+	// a detour.
 	Seq    uint64
 	Echo   uint64
 	Direct uint64

@@ -50,11 +50,11 @@ func (n *Node) reconfigure(now time.Duration) {
 	n.drain(now)
 }
 
-// change returns the next change of members that is needed. It removes lost members and adds
-// other nodes. If only two members are left and there is no third host, the head removes the
-// other member: then only its own loss ends the job, and not the loss of either. A member on a
-// host that is to leave is removed once another node has been added, or the host has left: its
-// agent ends after that. No node on such a host is added.
+// change returns the next change of members that is needed. It removes lost members and adds other
+// nodes. If only two members are left and there is no third host, the head removes the other
+// member: then only the loss of the head ends the job, not the loss of either. A member on a host
+// that is to leave is removed after another node has been added, or after the host has left: the
+// agent there ends after the removal. No node on such a host is added.
 func (n *Node) change(now time.Duration) (e decision.Entry, needed bool) {
 	members := n.log.state.Members
 	for _, id := range members {

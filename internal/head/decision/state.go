@@ -253,7 +253,7 @@ func (s *State) bear(e Entry) []job.Verdict {
 	}
 	if taken {
 		s.Former = append(s.Former, Predecessor{Process: e.Process, Place: before})
-		for i := range s.Former { // the head has waited for the output of all of them
+		for i := range s.Former { // the head has waited for the output of them all
 			s.Former[i].Loose = s.Former[i].Loose && s.Former[i].Process != e.Process
 		}
 	}

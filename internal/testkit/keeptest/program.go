@@ -32,7 +32,7 @@ type Program struct {
 	Forget, Unfetched bool
 }
 
-// state is what the program computes.
+// state is the data that the program computes.
 type state struct {
 	p      *intra.Process
 	w      *comm.Comm

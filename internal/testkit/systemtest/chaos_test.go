@@ -23,7 +23,7 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/netns"
 )
 
-// chaosProblem takes some seconds on these hosts, and less without them.
+// chaosProblem runs for some seconds on these hosts, so that failures occur while it runs.
 var chaosProblem = strings.Fields("-nx 20 -ny 20 -nz 20 -iters 150 -json")
 
 // TestChaos runs HPCCG while its processes, hosts and network fail according to a seed.

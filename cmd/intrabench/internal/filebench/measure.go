@@ -37,7 +37,7 @@ type Results struct {
 	Files []*Result `json:"files"`
 }
 
-// Result is what one way took in one folder.
+// Result is the measurement of one way in one folder.
 type Result struct {
 	Dir   string   `json:"dir"`
 	Way   string   `json:"way"`
@@ -54,7 +54,7 @@ type Result struct {
 // Measured summarises the rounds.
 type Measured struct {
 	MBs spread.Spread `json:"mb_per_second"`
-	// Plain is the bandwidth relative to that of os.File in the same round, and Single the one
+	// Plain is the bandwidth relative to that of os.File in the same round. Single is the bandwidth
 	// relative to that of -r 1.
 	Plain  spread.Spread `json:"plain"`
 	Single spread.Spread `json:"single"`

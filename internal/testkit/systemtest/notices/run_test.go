@@ -187,8 +187,8 @@ func (r *run) after(d time.Duration, f func()) {
 // at returns the time since the start of the job.
 func (r *run) at() time.Duration { return time.Since(r.began) }
 
-// notify sends SIGTERM to the agent of a host, or, with -drain, to intrarun on its own host. It
-// is a second signal if an act before was a notice to that host, too.
+// notify sends SIGTERM to the agent of a host, or, with -drain, to intrarun on its own host. It is
+// a second signal if an earlier act was a notice to that host.
 func (r *run) notify(a act) {
 	if slices.ContainsFunc(r.facts.notices, func(n noticed) bool { return n.host == a.host && n.how != byCommand }) {
 		r.again(a.host)

@@ -16,7 +16,7 @@ type schedule struct {
 	seed    uint64
 	program []string // folder and arguments
 	hosts   int      // hosts at the start; the first one also runs intrarun
-	slots   int      // of each of them
+	slots   int      // slots of each host
 	degrees []int    // at most, if ranged
 	ranged  bool     // the job begins with at least one replica for each rank (-r 1..2)
 	replace bool

@@ -29,7 +29,7 @@ func checksum(t *testing.T, stdout string) string {
 	return out.XSHA256
 }
 
-// An allocation survives the loss of one of its nodes, and so does a job in it.
+// An allocation survives the loss of one of its nodes, and a job in it continues.
 func TestNodeLost(t *testing.T) {
 	c := newCluster(t)
 	program := append([]string{binaries.Program(t, "examples/hpccg")}, strings.Fields("-nx 8 -ny 8 -nz 8 -iters 400 -json")...)
