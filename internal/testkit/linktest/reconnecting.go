@@ -117,8 +117,8 @@ func (h *hub) await() {
 	<-h.connected[1]
 }
 
-// judged is a link whose end is reported to the other side, in the way in which the death of a
-// process is. The loss of a connection alone does not end a link.
+// judged is a link whose end is reported to the other side, as the death of a process is reported
+// to its peers. The loss of a connection alone does not end a link.
 type judged struct {
 	transport.Link
 	other transport.Link

@@ -30,7 +30,7 @@ type againState struct {
 	runs    int        // how often that has happened
 }
 
-// settle sometimes makes the safe point that p has entered one from which p can run again.
+// settle sometimes makes the safe point that p has entered a settled point.
 func (p *Process) settle(save func() []byte) error {
 	j, a := &p.job.job, &p.again
 	if j.Settle == 0 || j.Degrees[p.Rank] == 1 || p.job.random.IntN(j.Settle) > 0 {

@@ -25,8 +25,8 @@ type Job struct {
 	Layer func(p *Process) Layer
 	// Recovery makes the job take cuts; nil: it takes none.
 	Recovery *Recovery
-	// Settle is the mean number of safe points between those from which a process can run
-	// again, 0: there are none.
+	// Settle is the mean number of safe points from one settled point to the next, 0: there are no
+	// settled points.
 	Settle  int
 	Returns []Return
 	// Record makes every process record its decisions. With Replay, the process of each

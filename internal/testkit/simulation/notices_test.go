@@ -60,7 +60,7 @@ func (s *spec) notice(random *rand.Rand) kill {
 		k.what = aSignal
 	}
 	switch random.IntN(4) {
-	case 0: // in the middle of something
+	case 0: // at a point in a process
 		pt := points[random.IntN(len(points))]
 		k.point, k.count = pt.name, random.IntN(pt.most)
 	case 1:

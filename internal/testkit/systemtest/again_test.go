@@ -46,8 +46,8 @@ func TestProcessesRunAgainAlone(t *testing.T) {
 	}
 }
 
-// A process that runs again shares its sections with its sibling as before, and all get the
-// bits of a plain run.
+// A process that runs again still shares its sections with its sibling, and both get the bits of a
+// plain run.
 func TestSectionsAfterARunAlone(t *testing.T) {
 	t.Parallel()
 	hash := func(flags string) string {

@@ -31,7 +31,7 @@ var fenced = regexp.MustCompile("(?s)<!-- ([^\n]*) -->\n```sh\n(.*?)```")
 func TestCommandsOfTheDocument(t *testing.T) {
 	text, err := os.ReadFile("../../../../docs/cluster.md")
 	require.NoError(t, err)
-	blocks := make(map[string]string) // by the first word after intrarun, or the first word of the line
+	blocks := make(map[string]string) // by the first word after intrarun or of the line
 	for _, m := range fenced.FindAllStringSubmatch(string(text), -1) {
 		if strings.Contains(m[1], mine) {
 			first, _, _ := strings.Cut(m[2], "\n")

@@ -101,7 +101,7 @@ func TestJobMovesToAHostThatJoins(t *testing.T) {
 	c.requireEmpty()
 }
 
-// A host that has joined is known to the successor of the head, which moves processes there.
+// The successor of the head knows a host that has joined, and moves processes there.
 func TestSuccessorKnowsTheHostThatJoined(t *testing.T) {
 	c := newCluster(t, 5)
 	program, end := endless(t)

@@ -39,7 +39,7 @@ type report struct {
 // end is the visible end of a job.
 type end struct {
 	code        int    // exit code of the intrarun that the user started, -1 if it was killed
-	first, next string // what it and its successors have printed
+	first, next string // output of that intrarun and of its successors
 	stdout      string // of all heads
 	report      *report
 	guests      map[int]ending // of the hosts that have joined, or tried to

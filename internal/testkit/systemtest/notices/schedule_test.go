@@ -17,7 +17,7 @@ type schedule struct {
 	program []string // folder and arguments
 	hosts   int      // hosts at the start; the first one also runs intrarun
 	slots   int      // slots of each host
-	degrees []int    // at most, if ranged
+	degrees []int    // replicas of each rank; the most, if ranged
 	ranged  bool     // the job begins with at least one replica for each rank (-r 1..2)
 	replace bool
 	backup  bool

@@ -19,7 +19,7 @@ type cache struct {
 
 	folder string
 	quota  int64 // of all files together
-	late   bool  // it is exceeded by an fsync, not by a write
+	late   bool  // an fsync exceeds the quota, a write does not
 }
 
 // pages are the writes to one file after the last fsync, in order.
