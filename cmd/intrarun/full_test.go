@@ -31,8 +31,8 @@ func onDisk(t *testing.T, dir, options, script string, args ...string) (int, str
 	return cmd.ProcessState.ExitCode(), string(out)
 }
 
-// If a write fails for want of room, the error names the file, whatever its kind, and the job
-// fails.
+// If a write fails because the disk is full, the error names the file, whatever its kind, and the
+// job fails.
 func TestFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")

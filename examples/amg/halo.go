@@ -15,10 +15,9 @@ func (g ghost) compare(h ghost) int {
 	return cmp.Or(cmp.Compare(g.rank, h.rank), cmp.Compare(g.index, h.index))
 }
 
-// halo lists the unknowns of a level that are sent to the neighbours, and those that are
-// received. The latter follow the rank's own ones, ordered by rank and number. Matrices are
-// symmetric, so if a rank needs unknowns of a neighbour, the neighbour also needs some of
-// the rank.
+// halo lists the unknowns of a level that are sent to the neighbours, and those that are received.
+// Received unknowns follow the rank's own ones, ordered by rank and number. Matrices are symmetric,
+// so if a rank needs unknowns of a neighbour, the neighbour also needs some of the rank.
 //
 //intra:state
 type halo struct {

@@ -2,7 +2,7 @@ package main
 
 import "github.com/intrahpc/intra/kernels"
 
-// arithmetic selects how the kernels add. All replicas of a job use the same.
+// arithmetic selects how the kernels add. All replicas of a job use the same arithmetic.
 type arithmetic int
 
 const (

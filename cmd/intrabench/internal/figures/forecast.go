@@ -151,8 +151,8 @@ func ForecastTable(w io.Writer, rates Rates, rounds int, all []Forecast) error {
 	return err
 }
 
-// StoreRate measures the bandwidth of copying an array into another one, as replicas do
-// that store their results.
+// StoreRate measures the bandwidth of copying an array into another one, as replicas do to store
+// results.
 func StoreRate() float64 {
 	const size, times = 32 << 20, 5
 	from, to := make([]byte, size), make([]byte, size)

@@ -75,7 +75,7 @@ func Program(p *intra.Process, j Job, in io.Reader, out io.Writer) error {
 			return err
 		}
 		t := Times{write.Seconds(), time.Since(began).Seconds()}
-		if t, err = intra.Once(p, func() (Times, error) { return t, nil }); err != nil { // the replicas print the same
+		if t, err = intra.Once(p, func() (Times, error) { return t, nil }); err != nil { // the replicas must print the same line
 			return err
 		}
 		if p.Rank() > 0 {
