@@ -59,14 +59,15 @@ func sparsemv(a kernels.Matrix[float64], lo int, x, y []float64) {
 	a.MulRows(lo, x, y)
 }
 
-// sparsemvDot computes rows lo to lo+len(y) of y = A·x and returns the inner
-// product of these rows of x and y.
+// sparsemvDot computes rows lo to lo+len(y) of y = A·x and returns the inner product of y
+// and the elements of x on the diagonal. That of row 0 is element first of x.
 //
-//intra:task in(how, a, lo, x) out(y) reduce(+: sum)
-func sparsemvDot(how arithmetic, a kernels.Matrix[float64], lo int, x, y []float64) (sum float64) {
+//intra:task in(how, a, lo, first, x) out(y) reduce(+: sum)
+func sparsemvDot(how arithmetic, a kernels.Matrix[float64], lo, first int, x, y []float64) (sum float64) {
+	diagonal := x[first+lo : first+lo+len(y)]
 	if how == simd {
-		return kernels.MulRowsDot(a, lo, x, y)
+		return kernels.MulRowsDot(a, lo, x, diagonal, y)
 	}
 	a.MulRows(lo, x, y)
-	return ddot(how, x[lo:lo+len(y)], y)
+	return ddot(how, diagonal, y)
 }

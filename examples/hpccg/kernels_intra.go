@@ -12,7 +12,7 @@ import (
 //go:embed kernels.go
 var intraSourceKernels string
 
-var _ = intraruntime.Clauses("kernels_intra.go", intraSourceKernels, "5c236b19f7dbec4fa24c61b4da71f3c0")
+var _ = intraruntime.Clauses("kernels_intra.go", intraSourceKernels, "6ef29e3d8cfafb7aaded52a98e1b62a4")
 
 var taskWaxpby = intra.Register("github.com/intrahpc/intra/examples/hpccg.waxpby")
 
@@ -143,15 +143,16 @@ func launchSparsemv(s *intra.Section, a kernels.Matrix[float64], lo int, x, y []
 var taskSparsemvDot = intra.Register("github.com/intrahpc/intra/examples/hpccg.sparsemvDot")
 
 // launchSparsemvDot launches sparsemvDot as a task of s.
-func launchSparsemvDot(s *intra.Section, how arithmetic, a kernels.Matrix[float64], lo int, x, y []float64, sum *float64) {
+func launchSparsemvDot(s *intra.Section, how arithmetic, a kernels.Matrix[float64], lo, first int, x, y []float64, sum *float64) {
 	cell, region := intra.Reduce(s, "sum", sum, func(a, b float64) float64 { return a + b })
 	type arguments struct {
-		how  arithmetic
-		a    kernels.Matrix[float64]
-		lo   int
-		x    []float64
-		y    []float64
-		cell *float64
+		how   arithmetic
+		a     kernels.Matrix[float64]
+		lo    int
+		first int
+		x     []float64
+		y     []float64
+		cell  *float64
 	}
 	slot := intraruntime.Slot[arguments](s, taskSparsemvDot)
 	args := &slot.Arguments
@@ -159,17 +160,18 @@ func launchSparsemvDot(s *intra.Section, how arithmetic, a kernels.Matrix[float6
 		slot.Regions = []intra.Region{
 			intra.InVar("how", &args.how),
 			intra.InVar("lo", &args.lo),
+			intra.InVar("first", &args.first),
 			intra.In("x", x),
 			intra.Out("y", y),
 			region,
 			intraruntime.Reach("a", a),
 		}
-		slot.Body = func() { *args.cell = sparsemvDot(args.how, args.a, args.lo, args.x, args.y) }
+		slot.Body = func() { *args.cell = sparsemvDot(args.how, args.a, args.lo, args.first, args.x, args.y) }
 	}
-	args.how, args.a, args.lo, args.x, args.y, args.cell = how, a, lo, x, y, cell
-	intraruntime.Set(&slot.Regions[2], x)
-	intraruntime.Set(&slot.Regions[3], y)
-	slot.Regions[4] = region
-	slot.Regions[5] = intraruntime.Reach("a", a)
+	args.how, args.a, args.lo, args.first, args.x, args.y, args.cell = how, a, lo, first, x, y, cell
+	intraruntime.Set(&slot.Regions[3], x)
+	intraruntime.Set(&slot.Regions[4], y)
+	slot.Regions[5] = region
+	slot.Regions[6] = intraruntime.Reach("a", a)
 	s.LaunchKept(taskSparsemvDot, slot.Body, slot.Regions)
 }
