@@ -161,6 +161,9 @@ func (c *clauseAnalysis) run(pass *analysis.Pass) (result any, err error) {
 			diags = append(diags, listedAs(pass.Fset, r.kernel.Dir.Pos, "kernel "+LocalName(r.kernel.Func), listed)...)
 		}
 		if !r.broken {
+			for _, f := range checkWindows(r.kernel, eff.ofObject) {
+				diags = append(diags, analysis.Diagnostic{Pos: f.pos, Message: f.msg})
+			}
 			for _, f := range checkBounds(pass.TypesInfo, r.kernel) {
 				diags = append(diags, analysis.Diagnostic{Pos: f.pos, Message: f.msg})
 			}

@@ -45,7 +45,9 @@
 //	state     = "//intra:state" { "skip" "(" name { "," name } ")" } .
 //
 // An item is a parameter, the receiver or the named result, or a path of fields of one. A
-// bound is integer arithmetic over parameters, their fields, constants and lengths.
+// bound is integer arithmetic over parameters, their fields, constants and lengths. In the
+// clause in it may also call pure functions of such arguments, as in
+// x[a.First(lo, n):a.Last(lo, n)].
 //
 // Every parameter, receiver and result is in exactly one clause, or its fields are. A path in
 // another clause removes only that field from the clause of its parent. Several parts of one

@@ -179,6 +179,18 @@ func (r *Region) Len() int {
 	return 0
 }
 
+// Window makes an in region of elements lo to hi of s.
+func Window[T any](name string, s []T, lo, hi int) Region {
+	if lo < 0 || hi < lo || hi > len(s) {
+		r := Slice(In, name, s[:0])
+		if r.Err() == nil {
+			r.Fail(fmt.Errorf("in(%s): there are no elements %d to %d of %d", name, lo, hi, len(s)))
+		}
+		return r
+	}
+	return Part(s, Slice(In, name, s[lo:hi]))
+}
+
 // Block makes a region of the rows top..bottom and the columns left..right of a matrix that
 // is stored row by row in s, with width elements per row. A block of whole rows is one
 // piece.

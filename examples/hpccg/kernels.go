@@ -54,7 +54,7 @@ func waxpbyDot(how arithmetic, alpha float64, x []float64, beta float64, y, w []
 
 // sparsemv computes rows lo to lo+len(y) of y = A·x.
 //
-//intra:task in(a, lo, x) out(y)
+//intra:task in(a, lo, x[a.First(lo, len(y)):a.Last(lo, len(y))]) out(y)
 func sparsemv(a kernels.Matrix[float64], lo int, x, y []float64) {
 	a.MulRows(lo, x, y)
 }
@@ -62,7 +62,7 @@ func sparsemv(a kernels.Matrix[float64], lo int, x, y []float64) {
 // sparsemvDot computes rows lo to lo+len(y) of y = A·x and returns the inner product of y
 // and the elements of x on the diagonal. That of row 0 is element first of x.
 //
-//intra:task in(how, a, lo, first, x) out(y) reduce(+: sum)
+//intra:task in(how, a, lo, first, x[a.First(lo, len(y)):a.Last(lo, len(y))]) out(y) reduce(+: sum)
 func sparsemvDot(how arithmetic, a kernels.Matrix[float64], lo, first int, x, y []float64) (sum float64) {
 	diagonal := x[first+lo : first+lo+len(y)]
 	if how == simd {
