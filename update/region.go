@@ -204,7 +204,11 @@ func Block[T any](mode Mode, name string, s []T, top, bottom, left, right, width
 	case (bottom-1)*width+right > len(s):
 		r.Fail(fmt.Errorf("%s(%s): rows %d to %d of %d elements need %d, and there are %d", mode, name, top, bottom, width, (bottom-1)*width+right, len(s)))
 	default:
-		r = Part(s[:0], Slice(mode, name, s[top*width+left:(bottom-1)*width+right]))
+		whole := s[:0]
+		if mode == In {
+			whole = s // the task must not read the rest
+		}
+		r = Part(whole, Slice(mode, name, s[top*width+left:(bottom-1)*width+right]))
 		if left > 0 || right < width {
 			size := int(r.size)
 			r.more = &more{rows: bottom - top, row: (right - left) * size, stride: width * size}
