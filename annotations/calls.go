@@ -304,6 +304,9 @@ func (e *effects) callee(b *body, instr ssa.Instruction, c *target, maybe bool, 
 			return ""
 		}
 	}
+	if obj != nil && e.kernel != nil && e.kernel(obj.Origin()) {
+		b.unfollowed("the kernel " + obj.Name() + ", which may be a task")
+	}
 	eff, name := e.effectsOf(c)
 	if eff == nil {
 		if obj == nil {
@@ -325,6 +328,8 @@ func (e *effects) callee(b *body, instr ssa.Instruction, c *target, maybe bool, 
 		}
 		if len(imp.Chain) < 200 {
 			b.impure = append(b.impure, imp)
+		} else {
+			b.unfollowed(imp.Chain)
 		}
 	}
 	for _, acc := range eff.Accesses {

@@ -103,4 +103,8 @@
 // condition than that of the loop. They have two known limits. Only the runtime's own check
 // finds overlapping blocks. Two parameters that alias the same array count as different
 // memory.
+//
+// After a section with keep, the checks follow the statements of the function, and reject an
+// access to what the tasks have written if nothing before can have fetched it. Here two names
+// count as the same memory, unless the function has made both arrays.
 package annotations

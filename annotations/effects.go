@@ -134,11 +134,12 @@ type Effects struct {
 
 // effects computes the effects of the functions of one package.
 type effects struct {
-	pkg   *ssa.Package
-	fset  *token.FileSet
-	known func(*types.Func) *Effects // returns the effects of a function of another package; nil if they are unknown
-	ours  func(path string) bool     // reports whether a package is in the same module
-	memo  map[*ssa.Function]*body
+	pkg    *ssa.Package
+	fset   *token.FileSet
+	known  func(*types.Func) *Effects // returns the effects of a function of another package; nil if they are unknown
+	kernel func(*types.Func) bool     // reports whether a function is a kernel
+	ours   func(path string) bool     // reports whether a package is in the same module
+	memo   map[*ssa.Function]*body
 
 	open, recursive map[*ssa.Function]bool
 	rounds          map[*ssa.Function]int
