@@ -435,6 +435,8 @@ func (p *clauseParser) bound() (*Bound, bool) {
 			if depth == 0 {
 				return p.parseBound(start)
 			}
+		case token.ILLEGAL: // the scanner has reported it
+			return nil, false
 		case token.EOF:
 			p.errorf(p.off, "found the end of the line, want ] at the end of a slice expression")
 			return nil, false

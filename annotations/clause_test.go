@@ -108,7 +108,7 @@ func FuzzParseTask(f *testing.F) {
 	for _, text := range []string{
 		"in(alpha, x, beta, y) out(w)", "in(g, lo) out(g.z[lo:hi]) scratch(tmp)", "reduce(+: sum)", "out(w) fused(to)", "in(x[a+1:len(b)*2])",
 		"in(x) // why", "out(x[(1:2])", "in(x", "reduce(max: m) in(\"x\")", "in(é) out(\x00)", "in(x[func(){}:])", "in(x[:`a\nb`])", "in(a)/*",
-		"in(x[a.First(lo, len(y)):a.Last(lo, len(y))])", "in(x[f(g(lo), m.h):, p.q(i):])",
+		"in(x[a.First(lo, len(y)):a.Last(lo, len(y))])", "in(x[f(g(lo), m.h):, p.q(i):])", "out(x[    #)",
 	} {
 		f.Add(text)
 	}
