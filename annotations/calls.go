@@ -70,7 +70,7 @@ func (e *effects) transfer(b *body, instr ssa.CallInstruction) []loc {
 	return out
 }
 
-// maybeMore returns ls, extended by everything that is reachable from it.
+// maybeMore returns ls, extended by everything that is reachable from these values.
 func maybeMore(ls []loc) []loc {
 	out := slices.Clone(ls)
 	for i := range out {

@@ -90,7 +90,7 @@ func (a *CSR[T, I]) Row(i int) ([]I, []T) {
 	return a.col[lo:hi:hi], a.val[lo:hi:hi]
 }
 
-// Arrays returns the slices of which the matrix was made. They must not be changed.
+// Arrays returns the slices from which the matrix was made. They must not be changed.
 func (a *CSR[T, I]) Arrays() (ptr []int64, col []I, val []T) { return a.ptr, a.col, a.val }
 
 // Bytes returns the memory that the matrix occupies.

@@ -251,8 +251,8 @@ func checkRange[T kernels.Float](t *testing.T, p *simd.Path, m kernels.Matrix[T]
 	}
 }
 
-// The product with the inner product has the bits of the product alone. Its inner product
-// is the sum, in order, of those of each 4096 rows, on every path.
+// The product with the inner product has the bits of the product alone. Its inner product is the
+// sum, in order, of the inner products of each 4096 rows, on every path.
 func TestMulRowsDot(t *testing.T) {
 	a := matrix.Stencil27(25, 20, 20)
 	rows, cols := a.Dims()

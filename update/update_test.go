@@ -67,8 +67,8 @@ func TestOverlapAgainstAllPairs(t *testing.T) {
 	require.Greater(t, found, 1000)
 }
 
-// The same holds for sections whose tasks have alike regions, as in a loop: blocks of an
-// array, or the same memory in all tasks.
+// The checker also agrees with a comparison of all pairs if the tasks of a section have alike
+// regions, as in a loop: blocks of an array, or the same memory in all tasks.
 func TestOverlapOfLoopsAgainstAllPairs(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
 	memory := make([]byte, 200)
@@ -238,7 +238,8 @@ func FuzzParseMessage(f *testing.F) {
 	})
 }
 
-// TestForget: a region that is used again is as it was made. Until then it has no memory.
+// TestForget: a region that has dropped its memory has none until Set. After Set the region equals
+// its original.
 func TestForget(t *testing.T) {
 	var arguments struct{ a, b float64 }
 	w := make([]float64, 4)

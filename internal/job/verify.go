@@ -108,10 +108,10 @@ type Blame struct {
 	Point       uint64  `json:"point,omitempty"`      // safe point at which its state was wrong, if it is not a task
 	Seconds     float64 `json:"seconds"`              // time from the fault to its detection, if known
 	Generation  uint32  `json:"generation,omitempty"` // number of rollbacks of the job before
-	// Sure is the last safe point at which the comparison found the process sound; 0: none.
-	// Later results of it may be wrong in tasks that were not compared.
+	// Sure is the last safe point at which the comparison found the process sound; 0: none. Results
+	// after it may be wrong in tasks that were not compared.
 	Sure uint64 `json:"sure,omitempty"`
-	// Whole: replicas have compared all of its results.
+	// Whole: replicas have compared all results of the process.
 	Whole bool `json:"whole,omitempty"`
 	// Lost: its memory cannot be repaired. The process reports this itself, and waits to be
 	// killed.

@@ -34,7 +34,7 @@ func NewGuest(self Peer, roster []Peer, timing Timing, now time.Duration) (*Node
 	return n, nil
 }
 
-// Admit makes a node known that has joined the running job.
+// Admit begins to exchange beats with a node that has joined the running job.
 func (n *Node) Admit(p Peer, now time.Duration) []Action {
 	n.admit(p, now)
 	return n.take()
@@ -57,7 +57,7 @@ func (n *Node) know(id ID, now, due time.Duration) {
 	n.observer.Watch(id, now)
 }
 
-// admitHosts admits the hosts that have joined by the log.
+// admitHosts admits the hosts that have joined according to the log.
 func (n *Node) admitHosts(now time.Duration) {
 	for _, h := range n.log.state.Hosts {
 		n.admit(Peer{ID: h.Node, Host: h.Name, Address: h.Beats}, now)

@@ -47,7 +47,7 @@ func (s *State) HasLeft(node detect.ID) bool {
 	return s.Leaves(node) && !s.holds(node)
 }
 
-// emptied marks those requests as done whose host or process has left.
+// emptied marks each request whose host or process has left as done.
 func (s *State) emptied(at time.Duration) {
 	for i := range s.Leaving {
 		l := &s.Leaving[i]
@@ -73,8 +73,8 @@ func (s *State) holds(node detect.ID) bool {
 	return false
 }
 
-// place puts a process beside the live one in a slot, to relieve it. If the live one has died
-// meanwhile, or the node of the new one is lost, the new one is dead at once.
+// place puts a process beside the live one in a slot, to relieve it. The new process is dead at
+// once if the live one has died meanwhile, or if the node of the new one is lost.
 func (s *State) place(e Entry, place Place) []job.Verdict {
 	loss, lost := s.Lost[e.Node]
 	there := true

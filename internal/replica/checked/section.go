@@ -46,8 +46,8 @@ type Section struct {
 	a, b     outcome
 }
 
-// faultyTasks is the number of tasks of one kernel whose differences are examined. Further
-// tasks of it would have the same error.
+// faultyTasks is the number of tasks of one kernel whose differences are examined. Further tasks
+// of the same kernel would have the same error.
 const faultyTasks = 2
 
 // Section begins the checks of s, which was opened at at. watched is memory that no task

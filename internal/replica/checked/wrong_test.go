@@ -111,9 +111,9 @@ func TestWorkMemoryBehindAnArgumentIsAccepted(t *testing.T) {
 	}
 }
 
-// TestBoundsAreReported requires the details that checked mode reports with -v: once for
-// each place, where it has followed only a part of the memory behind an argument, and for
-// a rank with one replica, that some values are not followed.
+// TestBoundsAreReported requires the details that checked mode reports with -v. For each place, it
+// reports once that it has followed only a part of the memory behind an argument. For a rank with
+// one replica, it also reports that some values are not followed.
 func TestBoundsAreReported(t *testing.T) {
 	for _, replicas := range []int{1, 2} {
 		var local job.Local

@@ -131,9 +131,8 @@ func (r *Result) Err() error {
 
 var errKilled = errors.New("killed")
 
-// Run runs program in every process until all live processes have returned from it and
-// handed over the messages that they kept. The error states why the run did not end like
-// that, and the seed.
+// Run runs program in every process until all live processes have returned from it and handed over
+// the messages that they kept. If the run ends in another way, the error states why, and the seed.
 func (j Job) Run(program func(p *Process) error) (*Result, error) {
 	r := &run{job: j, pasts: NewPasts(j.Degrees), program: program, spent: make(map[int]bool), random: rand.New(rand.NewPCG(j.Seed, 0x5d2))}
 	if r.job.Steps == 0 {

@@ -20,7 +20,8 @@ func keeps(t *testing.T, flags string, seed uint64, args ...string) jobRun {
 		Program: append([]string{binaries.Program(t, "internal/testkit/systemtest/keeps"), fmt.Sprint(seed)}, args...)}))
 }
 
-// sorted returns the lines of an output: those of different ranks are in any order.
+// sorted returns the lines of an output in a fixed order. Lines of different ranks are printed in
+// any order.
 func sorted(out string) []string {
 	lines := strings.Split(out, "\n")
 	slices.Sort(lines)
@@ -86,8 +87,8 @@ func TestKeptResultsAndCuts(t *testing.T) {
 	})
 }
 
-// A variable that is not registered is found when the run from a settled point sends something
-// else than the run before.
+// A variable that is not registered is found when the run from a settled point sends other messages
+// than the run before it.
 func TestKeptResultsWithAForgottenVariable(t *testing.T) {
 	t.Parallel()
 	r := keeps(t, "-n 2 -r 2 -link tcp -lag 10s -fault stale -kill 0.1@section:90", 2, "30", "0s", "forget")

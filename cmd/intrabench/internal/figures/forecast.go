@@ -34,9 +34,8 @@ type Rates struct {
 	Store float64 `json:"store"` // a copy into the array of another replica
 }
 
-// heavy is the share of a kernel's time without sharing from which the kernel is used to
-// measure the speed of a link. The updates of the kernel must take at least that share at the
-// full speed of the link.
+// heavy selects the kernels that measure the speed of a link. At the full speed of the link, the
+// updates of such a kernel take at least this share of the kernel's time without sharing.
 const heavy = 0.01
 
 // LinkRate returns the bandwidth of a shared-memory link for updates while both sides compute.
