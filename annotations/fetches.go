@@ -26,6 +26,9 @@ func (f *forgotten) tasks(w *sectionWalk) {
 	}
 	for i := range c.launched {
 		q := &c.launched[i]
+		if q.deep {
+			continue // memory behind pointers is not fetched
+		}
 		f.drop(func(r *launched) bool {
 			if q.obj == r.obj && q.path == r.path && w.sec.Keep && q.kind == In && slices.ContainsFunc(q.stack, func(n ast.Node) bool {
 				covers, known := c.covers(n, q)
@@ -86,6 +89,7 @@ func (f *forgotten) mayFetch(n ast.Node) {
 // control is mayFetch for the control code of a section. A call of a kernel fetches nothing.
 func (f *forgotten) control(st ast.Stmt) { ast.Inspect(st, f.node) }
 
+// node drops the memory that a statement or call itself may make current, or give another name.
 func (f *forgotten) node(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.FuncLit:

@@ -123,7 +123,7 @@ func (f *forgotten) stmt(st ast.Stmt) (leaves bool) {
 		f.simple(st.Init)
 		f.simple(st.Tag)
 		f.mayFetch(st.Body)
-	case *ast.TypeSwitchStmt:
+	case *ast.TypeSwitchStmt, *ast.CaseClause: // other clauses than that of the section
 		f.mayFetch(st)
 	case *ast.ForStmt:
 		f.simple(st.Init)
@@ -174,7 +174,6 @@ func (f *forgotten) simple(n ast.Node) {
 	t := f.toucher()
 	t.walk(n)
 	f.judge(t.found)
-	f.moves(n)
 }
 
 func (f *forgotten) toucher() *toucher {

@@ -164,7 +164,33 @@ func oneOfTwo(p *intra.Process, x []float64) (float64, error) {
 	return y[0] + z[0], nil // want `z is read here`
 }
 
+func inACase(p *intra.Process, x, y []float64, how int) float64 {
+	switch how {
+	case 1:
+		//intra:section on(p) keep
+		for lo, hi := range intra.Blocks(len(y), p.Tasks()) {
+			scale(2, x[lo:hi], y[lo:hi])
+		}
+	case 2:
+		return y[0]
+	}
+	return y[0] // want `y is read here`
+}
+
 // Programs that are right, or may be.
+
+func inAnotherCase(p *intra.Process, x, y []float64, how int) (float64, error) {
+	switch how {
+	case 1:
+		//intra:section on(p) keep
+		for lo, hi := range intra.Blocks(len(y), p.Tasks()) {
+			scale(2, x[lo:hi], y[lo:hi])
+		}
+	case 2:
+		return y[0], intra.Fetch(p, y)
+	}
+	return y[0], nil
+}
 
 func fetched(p *intra.Process, x, y []float64) (float64, error) {
 	for range 10 {
