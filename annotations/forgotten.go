@@ -40,32 +40,58 @@ func (w *sectionWalk) forgotten(d *Directives, fn *ast.FuncDecl) {
 	f.follow()
 }
 
-// follow checks the code after the section, up to the end of the function.
+// follow checks the code after the section, up to the end of the function. In a loop that
+// always comes to the section, the code before it runs after it, too.
 func (f *forgotten) follow() {
 	around := nodesAround(f.fn, f.sec.Stmt)
 	var inner ast.Node = f.sec.Stmt
+	var before []ast.Stmt // the statements before the section in the innermost block
+	always := true
 	for _, n := range slices.Backward(around) {
 		if len(f.kept) == 0 {
 			return
 		}
 		switch n := n.(type) {
-		case *ast.FuncLit:
+		case *ast.FuncLit, *ast.CommClause:
 			return
 		case *ast.BlockStmt:
-			if f.after(n.List, inner) {
+			var leaves bool
+			if before, leaves = f.list(n.List, inner); leaves {
 				return
 			}
 		case *ast.CaseClause:
-			if f.after(n.Body, inner) {
+			always = false
+			if _, leaves := f.list(n.Body, inner); leaves {
 				return
 			}
-		case *ast.CommClause:
-			return
-		case *ast.ForStmt, *ast.RangeStmt:
-			f.mayFetch(n) // in an iteration that ends before the section
+		case *ast.IfStmt:
+			always = false
+		case *ast.ForStmt:
+			f.again(n, always, n.Post, n.Cond, before)
+			always = true
+		case *ast.RangeStmt:
+			f.again(n, always, nil, nil, before)
+			always = true
 		}
 		inner = n
 	}
+}
+
+// again follows the next iteration of a loop up to the section. It first drops what an iteration
+// may fetch that ends before the section, and what each iteration makes.
+func (f *forgotten) again(loop ast.Node, always bool, post ast.Stmt, cond ast.Expr, before []ast.Stmt) {
+	f.mayFetch(loop)
+	f.drop(func(r *launched) bool { return declaredIn(r.obj, loop) })
+	if !always {
+		return
+	}
+	if post != nil {
+		f.simple(post)
+	}
+	if cond != nil {
+		f.simple(cond)
+	}
+	f.run(before)
 }
 
 // nodesAround lists the nodes around a statement, beginning with the outermost one.
@@ -80,15 +106,15 @@ func nodesAround(root, st ast.Node) (around []ast.Node) {
 	return around
 }
 
-// after runs the statements of a list after one of them. It reports whether control certainly
-// leaves the list.
-func (f *forgotten) after(list []ast.Stmt, st ast.Node) bool {
+// list runs the statements of a list after one of them, and returns those before. It reports
+// whether control certainly leaves the list.
+func (f *forgotten) list(list []ast.Stmt, st ast.Node) (before []ast.Stmt, leaves bool) {
 	for i, s := range list {
 		if ast.Node(s) == st {
-			return f.run(list[i+1:])
+			return list[:i], f.run(list[i+1:])
 		}
 	}
-	return false
+	return nil, false
 }
 
 // run follows the statements of a list. It reports whether control certainly leaves the list.

@@ -177,7 +177,65 @@ func inACase(p *intra.Process, x, y []float64, how int) float64 {
 	return y[0] // want `y is read here`
 }
 
+func atTheTop(p *intra.Process, x, y []float64) (sum float64) {
+	for range 10 {
+		sum += y[0] // want `y is read here`
+		{
+			//intra:section on(p) keep
+			for lo, hi := range intra.Blocks(len(y), p.Tasks()) {
+				scale(2, x[lo:hi], y[lo:hi])
+			}
+		}
+	}
+	return sum
+}
+
+func inTheCondition(p *intra.Process, x, y []float64) {
+	for y[0] < 3 { // want `y is read here`
+		//intra:section on(p) keep
+		for lo, hi := range intra.Blocks(len(y), p.Tasks()) {
+			scale(2, x[lo:hi], y[lo:hi])
+		}
+	}
+}
+
 // Programs that are right, or may be.
+
+func once(p *intra.Process, x, y []float64) (sum float64) {
+	for i := range 10 {
+		sum += y[0]
+		if i == 9 {
+			//intra:section on(p) keep
+			for lo, hi := range intra.Blocks(len(y), p.Tasks()) {
+				scale(2, x[lo:hi], y[lo:hi])
+			}
+		}
+	}
+	return sum
+}
+
+func madeAgain(p *intra.Process, x []float64) {
+	for range 10 {
+		y := make([]float64, len(x))
+		y[0] = 1
+		//intra:section on(p) keep
+		for lo, hi := range intra.Blocks(len(y), p.Tasks()) {
+			scale(2, x[lo:hi], y[lo:hi])
+		}
+	}
+}
+
+func atTheEnd(p *intra.Process, x, y []float64) (sum float64) {
+	for {
+		sum += y[0]
+		//intra:section on(p) keep
+		for lo, hi := range intra.Blocks(len(y), p.Tasks()) {
+			scale(2, x[lo:hi], y[lo:hi])
+		}
+		break
+	}
+	return sum
+}
 
 func inAnotherCase(p *intra.Process, x, y []float64, how int) (float64, error) {
 	switch how {
