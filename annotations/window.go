@@ -28,8 +28,8 @@ type boundArg struct {
 	typ   types.Type
 }
 
-// pureMethods are methods of interfaces whose documentation promises that they are pure. Only
-// types of the interface's package can implement it.
+// pureMethods are methods of interfaces whose documentation promises that they are pure. A type
+// of another package can implement such an interface only by embedding it, and keeps the promise.
 var pureMethods = set(IntraPath + "/kernels.Matrix.First " + IntraPath + "/kernels.Matrix.Last")
 
 // boundCall checks the form of a call in a bound. called is false if the expression is

@@ -20,8 +20,9 @@ type Matrix[T Float] interface {
 	// First returns the lowest column in which one of the rows lo to lo+n has an entry, and
 	// Last one more than the highest: MulRows of these rows reads no other elements of x.
 	// Both know columns for each 64 rows, so First may be lower and Last higher, by the
-	// columns of the rows beside. Without entries both return 0. The results do not change,
-	// so a clause can use them, as in in(a, lo, x[a.First(lo, len(y)):a.Last(lo, len(y))]).
+	// columns of the rows beside. Without entries both return 0. Both are
+	// pure, so that a clause can use them, as in in(a, lo, x[a.First(lo, len(y)):a.Last(lo,
+	// len(y))]). A type that embeds a Matrix and replaces them has to be pure, too.
 	First(lo, n int) int
 	Last(lo, n int) int
 	// Bytes returns the memory that the matrix occupies, which a full product reads in
