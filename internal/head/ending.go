@@ -33,8 +33,8 @@ func (ls *leaves) ending() {
 	ls.continueEnding()
 }
 
-// continueEnding requests the last set. A successor requests it again, and so does a head after the
-// earlier set was abandoned.
+// continueEnding requests the last set. It is also called by a successor, and after the last set
+// was abandoned.
 func (ls *leaves) continueEnding() {
 	if ls.state.Ending != nil && ls.phase <= working {
 		ls.watch(ls.state.Ending.Until)

@@ -91,7 +91,7 @@ func (h *Head) setDegrees(e SetDegrees) {
 	}
 }
 
-// degreesSet acts on that decision once it is kept.
+// degreesSet acts on the kept decision about numbers of replicas.
 func (h *Head) degreesSet(e decision.Entry) {
 	for _, rank := range slices.Sorted(maps.Keys(e.Degrees)) {
 		n := e.Degrees[rank]

@@ -55,5 +55,5 @@ func (a Again) Happened(runs []SecondRun) bool {
 type SecondRun struct {
 	From    uint64  `json:"from"`    // safe point at which it began
 	To      uint64  `json:"to"`      // safe point up to which the process had been before
-	Seconds float64 `json:"seconds"` // time until the process had reached safe point to again
+	Seconds float64 `json:"seconds"` // time until the process was at its earlier position again
 }

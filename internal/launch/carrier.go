@@ -119,7 +119,7 @@ func (c *carrier) serve(d *driver) {
 }
 
 // bye sends the exit code of the job, after all pieces. It reports whether the intrarun that the
-// user started has received it. If not, this head writes what follows.
+// user started has received it. If not, this head writes the rest of the output.
 func (c *carrier) bye(code int) bool {
 	c.conn.SendJSON(agentwire.KindBye, agentwire.Name{}, code)
 	late := time.AfterFunc(byeTime, c.end)

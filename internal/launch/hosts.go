@@ -216,7 +216,7 @@ func (w *hosts) take(a arbiter.Action) {
 	case arbiter.Yield:
 		w.tell(head.Retired{Why: "another head has taken its place"})
 	case arbiter.Fence:
-		w.fenced <- a.Why // once
+		w.fenced <- a.Why // happens once, so this never blocks
 		if w.log != nil {
 			a.Why = "most of the hosts that keep its decisions cannot be reached, or have given it up (" + a.Why + ")"
 		}

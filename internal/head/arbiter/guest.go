@@ -13,9 +13,9 @@ import (
 // other node, but it exchanges beats with the members only, and it never becomes a member: the
 // decisions stay among the nodes of the start, so no majority changes when hosts join.
 //
-// The head admits a guest once the decision is kept that its host has joined. The members learn
-// it from the log, and a node that becomes a member learns it there, too. The guest knows the
-// nodes of the start.
+// The head admits a guest once the decision that its host has joined is kept. The members learn of
+// the guest from the log, and so does a node that becomes a member later. The guest knows the nodes
+// of the start.
 
 // guestPatience bounds the time in which a guest that is admitted has to answer its first beat.
 func (t *Timing) guestPatience() time.Duration { return t.Detect.Ceiling }

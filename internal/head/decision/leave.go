@@ -41,8 +41,8 @@ func (s *State) Leaves(node detect.ID) bool {
 	return slices.ContainsFunc(s.Leaving, func(l Leave) bool { return l.Node == node })
 }
 
-// HasLeft reports whether a node was to leave and no longer has a process in a slot, or one that
-// is to relieve another.
+// HasLeft reports whether a node was to leave, and holds neither a process in a slot nor a process
+// that is to relieve another one.
 func (s *State) HasLeft(node detect.ID) bool {
 	return s.Leaves(node) && !s.holds(node)
 }
