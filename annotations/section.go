@@ -93,6 +93,7 @@ func (sc *sectionScope) resolve(d *Directives, fn *ast.FuncDecl, st ast.Stmt) (s
 	if fn != nil {
 		w.conflicts(fn)
 		w.functions(fn)
+		w.forgotten(d, fn)
 	}
 	w.globals()
 	w.jumpsIn(fn)

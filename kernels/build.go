@@ -63,6 +63,7 @@ func (b *Builder[T]) Row(col []int32, val []T) error {
 // caller may use either add or Row, not both.
 func (b *Builder[T]) add(col []int32, val []T) {
 	b.col[b.n], b.val[b.n] = col, val
+	b.a.reach.add(b.a.rows, columnsOf(col))
 	b.n++
 	b.a.rows++
 	b.a.nnz += len(col)

@@ -178,6 +178,18 @@ func (r *Region) Len() int {
 	return 0
 }
 
+// Window makes an in region of elements lo to hi of s.
+func Window[T any](name string, s []T, lo, hi int) Region {
+	if lo < 0 || hi < lo || hi > len(s) {
+		r := Slice(In, name, s[:0])
+		if r.Err() == nil {
+			r.Fail(fmt.Errorf("in(%s): there are no elements %d to %d of %d", name, lo, hi, len(s)))
+		}
+		return r
+	}
+	return Part(s, Slice(In, name, s[lo:hi]))
+}
+
 // Block makes a region of the rows top..bottom and the columns left..right of a matrix that
 // is stored row by row in s, with width elements per row. A block of whole rows is one
 // piece.
@@ -191,7 +203,11 @@ func Block[T any](mode Mode, name string, s []T, top, bottom, left, right, width
 	case (bottom-1)*width+right > len(s):
 		r.Fail(fmt.Errorf("%s(%s): rows %d to %d of %d elements need %d, and there are %d", mode, name, top, bottom, width, (bottom-1)*width+right, len(s)))
 	default:
-		r = Part(s[:0], Slice(mode, name, s[top*width+left:(bottom-1)*width+right]))
+		whole := s[:0]
+		if mode == In {
+			whole = s // the task must not read the rest
+		}
+		r = Part(whole, Slice(mode, name, s[top*width+left:(bottom-1)*width+right]))
 		if left > 0 || right < width {
 			size := int(r.size)
 			r.more = &more{rows: bottom - top, row: (right - left) * size, stride: width * size}

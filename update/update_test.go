@@ -13,6 +13,30 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
+// A window outside of its slice is an error that names the clause and the elements.
+func TestWindow(t *testing.T) {
+	x := []float64{0, 1, 2, 3, 4}
+	for _, c := range []struct {
+		lo, hi int
+		err    string
+	}{
+		{0, 5, ""}, {2, 4, ""}, {3, 3, ""}, {5, 5, ""},
+		{-1, 2, "in(x[f():g()]): there are no elements -1 to 2 of 5"},
+		{2, 6, "in(x[f():g()]): there are no elements 2 to 6 of 5"},
+		{4, 3, "in(x[f():g()]): there are no elements 4 to 3 of 5"},
+	} {
+		r := update.Window("x[f():g()]", x, c.lo, c.hi)
+		if c.err != "" {
+			require.EqualError(t, r.Err(), c.err)
+			continue
+		}
+		require.NoError(t, r.Err())
+		require.Equal(t, update.In, r.Mode)
+		require.Equal(t, c.hi-c.lo, r.Len())
+		require.Len(t, r.Array(), 8*len(x))
+	}
+}
+
 func TestPointerFree(t *testing.T) {
 	type plain struct {
 		A [3]float64

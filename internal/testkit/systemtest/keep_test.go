@@ -95,3 +95,23 @@ func TestKeptResultsWithAForgottenVariable(t *testing.T) {
 	require.Equal(t, 4, r.code, r.stderr)
 	require.Contains(t, r.stderr, "the run again from a settled point differs from the run before: ")
 }
+
+// Clauses name windows that functions compute. The tasks get no more than these, and compute the
+// bits of a run without replicas, also if a process dies.
+func TestWindows(t *testing.T) {
+	t.Parallel()
+	for _, flags := range []string{"-r 1", "-r 2", "-r 3 -kill 0.1@task:40", "-r 2 -check", "-r 2 -lag 1s", "-r 2 -lag 1s -fault stale",
+		"-r 2 -link tcp -lag 10s -fault stale", "-r 2 -lag 1s -fault stale -kill 0.0@section:70"} {
+		t.Run(flags, func(t *testing.T) {
+			t.Parallel()
+			points, passes := "5000", "60"
+			if strings.Contains(flags, "check") {
+				passes = "10"
+			}
+			got := newJobRun(t, jobtest.Run(t, jobtest.Spec{Intrarun: binaries.Intrarun(t), Flags: strings.Fields(flags),
+				Program: []string{binaries.Program(t, "internal/testkit/systemtest/windows"), points, passes}}))
+			require.Zero(t, got.code, got.stderr)
+			require.Equal(t, map[string]string{"60": "result c5aeea8f3f7c3612\n", "10": "result 02d6aa76f990ccfa\n"}[passes], got.stdout)
+		})
+	}
+}
