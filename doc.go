@@ -3,8 +3,8 @@
 //
 // A program runs entirely inside [Main]. Between sections every replica of a rank computes
 // the same. In a section each replica runs some of the tasks and receives the results of
-// the others as updates, so that all replicas leave it with the same state. Any replica may
-// die at any moment: the others compute the missing results, with the same bits.
+// the others as updates, so that all replicas leave it with the same state. Any replica may die at
+// any moment: the other replicas compute the missing results, with the same bits.
 //
 //	func main() { intra.Main(run) }
 //
@@ -57,9 +57,9 @@
 // makes. If tasks write only such arrays and partial results, the replicas may store
 // results directly into each other's arrays. They do so if that takes less time than
 // sending them (see intrarun -direct). A replica stores only into the arrays of replicas
-// that have reached the section, and only results that are complete in its own arrays. So
-// when any replica dies, the others find either the contents at the entry of the section or
-// the complete result.
+// that have reached the section, and only results that are complete in its own arrays. So when any
+// replica dies, the other replicas find either the contents at the entry of the section or the
+// complete result.
 //
 // # Threads
 //

@@ -43,7 +43,7 @@ func (e *SectionError) Unwrap() error { return e.Err }
 type TaskPanic struct {
 	Task  string
 	Pos   string // folder/file:line of the launch
-	Value any    // of the original panic
+	Value any    // value of the original panic
 	Stack []byte
 }
 

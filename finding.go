@@ -14,7 +14,7 @@ type Finding struct {
 	Task     string // name of the task's type, "" if the finding is not about a task
 	Pos      string // folder/file:line of the launch
 	Argument string // as in the clause, like out(w); "" if the finding is not about an argument
-	Element  int    // of the argument, -1 if the finding is not about an element
+	Element  int    // index in the argument, -1 if the finding is not about an element
 	Text     string // the observation, and the clause to change
 	// Directive is file:line of the kernel's clauses, or "" if its source is no longer at
 	// the place where the program was built.

@@ -79,7 +79,7 @@ func TestCallsInTasksAndInOnceAreRefused(t *testing.T) {
 	}
 }
 
-// The same holds for tasks on the other workers of a process.
+// Such calls are also refused in tasks on the other workers of a process.
 func TestCallsInTasksOfOtherWorkersAreRefused(t *testing.T) {
 	r := intratest.Run(t, intra.Spec{Replicas: 2}, insideTask(calls["Barrier"]), intratest.Fails(), intratest.Threads(2))
 	require.ErrorContains(t, r.Err, "Barrier is called at intra/inside_test.go:")

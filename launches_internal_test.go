@@ -9,8 +9,8 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// Arguments are dropped when later sections launch fewer tasks of the type, and a few
-// sections after the last launch of any.
+// Arguments of a type of task are dropped when a later section launches fewer tasks of that type,
+// or when several sections have launched none.
 func TestArgumentsAreDropped(t *testing.T) {
 	rare, often := Register("test.rare"), Register("test.often")
 	var l launches

@@ -39,7 +39,7 @@ func BenchmarkManyTasks(b *testing.B) {
 }
 
 // manyTasks returns the time of a section on the slower replica, and the processor time of
-// all replicas. It runs a section before, which allocates the memory of the tasks.
+// all replicas. Before that it runs another section, which allocates the memory of the tasks.
 func manyTasks(b *testing.B, tasks int, spec intra.Spec, policy string) (took, used time.Duration) {
 	const sections = 4
 	times := make([]time.Duration, spec.Replicas)

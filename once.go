@@ -11,9 +11,8 @@ import (
 
 // Once runs f on one replica of the rank and gives its result to all replicas. Programs use
 // it to access the outside world, such as the time, a file or a random seed. f runs at
-// least once. It runs again if the replica that ran it died before any other had the
-// result. The result must hold no pointers. An error of f has the same text on every
-// replica.
+// least once. It runs again if the replica that ran it died before any other replica had the
+// result. The result must hold no pointers. An error of f has the same text on every replica.
 func Once[T any](p *Process, f func() (T, error)) (T, error) {
 	var v T
 	if r := update.Var(update.Out, "result", &v); r.Err() != nil {

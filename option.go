@@ -14,8 +14,8 @@ type policyOption sched.Policy
 
 // Schedules of a section. The -sched flag of intrarun overrides them.
 const (
-	// Adaptive is the default: each replica runs its own block first, then helps the
-	// others.
+	// Adaptive is the default: each replica runs its own block first, then helps with the blocks
+	// of the other replicas.
 	Adaptive = policyOption(sched.Adaptive)
 	// Static gives each replica a block of the tasks, in launch order.
 	Static = policyOption(sched.Static)

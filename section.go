@@ -145,8 +145,8 @@ func (s *section) copied(regions []Region) []Region {
 	return s.regions[from:len(s.regions):len(s.regions)]
 }
 
-// launch adds a task that is launched at a place. Its own regions follow from those of the
-// launch, which do not escape.
+// launch adds a task that is launched at a place. own are the regions of the task, which were made
+// from regions, the regions of the launch. The latter do not escape.
 func (s *section) launch(t *Task, body func(), at *callsite.Site, own, regions []Region) {
 	task := s.shared.Add()
 	task.Kernel, task.Body, task.At, task.Regions = &t.kernel, body, at, own

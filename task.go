@@ -11,7 +11,7 @@ import (
 // Register makes.
 type Task struct {
 	kernel engine.Kernel
-	number int // of all types of tasks of the program, from 0
+	number int // index among all types of tasks of the program, from 0
 }
 
 // Name returns the name with which the task was registered.

@@ -206,7 +206,10 @@ func (v *values) bound(b *Bound, open affine) (affine, bool) {
 			}
 		case *ast.SelectorExpr, *ast.CallExpr:
 			id := rootIdent(e)
-			if call, ok := e.(*ast.CallExpr); ok && len(call.Args) == 1 {
+			if call, ok := e.(*ast.CallExpr); ok {
+				if fun, ok := call.Fun.(*ast.Ident); !ok || fun.Name != "len" || len(call.Args) != 1 {
+					return affine{}, false
+				}
 				id = rootIdent(call.Args[0])
 			}
 			if id != nil {

@@ -137,7 +137,17 @@ func (c *clauseAnalysis) run(pass *analysis.Pass) (result any, err error) {
 			result, err = nil, fmt.Errorf("package %s or what it imports does not compile: %v", pass.Pkg.Path(), v)
 		}
 	}()
+	callee := func(fn *types.Func) *Callee {
+		if fn.Pkg() == pass.Pkg {
+			if k := s.kernels[LocalName(fn)]; k != nil && k.Func == fn {
+				return k.callee()
+			}
+			return nil
+		}
+		return foreignCallee(fn, factOf)
+	}
 	eff := newPackageEffects(pass, known, c.limits)
+	eff.kernel = func(fn *types.Func) bool { return callee(fn) != nil }
 
 	byDecl := map[*ast.FuncDecl][]Directive{}
 	annotated := map[types.Object]bool{} // functions with directives, right or wrong
@@ -161,6 +171,9 @@ func (c *clauseAnalysis) run(pass *analysis.Pass) (result any, err error) {
 			diags = append(diags, listedAs(pass.Fset, r.kernel.Dir.Pos, "kernel "+LocalName(r.kernel.Func), listed)...)
 		}
 		if !r.broken {
+			for _, f := range checkWindows(r.kernel, eff.ofObject) {
+				diags = append(diags, analysis.Diagnostic{Pos: f.pos, Message: f.msg})
+			}
 			for _, f := range checkBounds(pass.TypesInfo, r.kernel) {
 				diags = append(diags, analysis.Diagnostic{Pos: f.pos, Message: f.msg})
 			}
@@ -168,15 +181,7 @@ func (c *clauseAnalysis) run(pass *analysis.Pass) (result any, err error) {
 	}
 	s.sections(&sectionScope{
 		fset: pass.Fset, pkg: pass.Pkg, info: pass.TypesInfo,
-		callee: func(fn *types.Func) *Callee {
-			if fn.Pkg() == pass.Pkg {
-				if k := s.kernels[LocalName(fn)]; k != nil && k.Func == fn {
-					return k.callee()
-				}
-				return nil
-			}
-			return foreignCallee(fn, factOf)
-		},
+		callee:    callee,
 		annotated: func(fn *types.Func) bool { return annotated[fn] },
 		effects:   eff.ofObject,
 		messages: func(fn *types.Func) string {

@@ -11,7 +11,7 @@ import (
 
 func TestAnalyzer(t *testing.T) {
 	// All packages are analysed in one run, since each run loads the standard library.
-	analysistest.Run(t, analysistest.TestData(), annotations.Analyzer, "good", "wrong", "sections", "ordinary", "certain", "conflicts")
+	analysistest.Run(t, analysistest.TestData(), annotations.Analyzer, "good", "wrong", "sections", "ordinary", "certain", "conflicts", "forgotten")
 }
 
 func TestPossibleErrorsAreListed(t *testing.T) {

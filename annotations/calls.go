@@ -70,7 +70,7 @@ func (e *effects) transfer(b *body, instr ssa.CallInstruction) []loc {
 	return out
 }
 
-// maybeMore returns ls, extended by everything that is reachable from it.
+// maybeMore returns ls, extended by everything that is reachable from these values.
 func maybeMore(ls []loc) []loc {
 	out := slices.Clone(ls)
 	for i := range out {
@@ -271,6 +271,7 @@ func (e *effects) call(b *body, instr ssa.CallInstruction, pos token.Pos) {
 	if rest == "" {
 		return
 	}
+	b.unfollowed(rest + " at " + lineOf(b.fset, pos))
 	for _, l := range b.reach(b.given(c)) {
 		b.events = append(b.events, event{instr: instr, root: l.root, path: l.path, unknown: true, into: rest + " at " + lineOf(b.fset, pos), pos: pos})
 	}
@@ -298,9 +299,13 @@ func (e *effects) callee(b *body, instr ssa.Instruction, c *target, maybe bool, 
 			return ""
 		}
 		if method := groupCall(obj); method != "" {
+			b.unfollowed("goroutines at " + lineOf(b.fset, pos))
 			e.group(b, instr, method, c.vals, pos)
 			return ""
 		}
+	}
+	if obj != nil && e.kernel != nil && e.kernel(obj.Origin()) {
+		b.unfollowed("the kernel " + obj.Name() + ", which may be a task")
 	}
 	eff, name := e.effectsOf(c)
 	if eff == nil {
@@ -310,6 +315,9 @@ func (e *effects) callee(b *body, instr ssa.Instruction, c *target, maybe bool, 
 		return obj.Pkg().Name() + "." + LocalName(obj)
 	}
 	foreign := obj != nil && obj.Pkg() != nil && !e.ours(obj.Pkg().Path())
+	if eff.Unknown != "" {
+		b.unfollowed(eff.Unknown)
+	}
 	for _, imp := range eff.Impure {
 		imp.pos = pos
 		imp.Maybe = imp.Maybe || maybe || foreign && !imp.Message
@@ -320,6 +328,8 @@ func (e *effects) callee(b *body, instr ssa.Instruction, c *target, maybe bool, 
 		}
 		if len(imp.Chain) < 200 {
 			b.impure = append(b.impure, imp)
+		} else {
+			b.unfollowed(imp.Chain)
 		}
 	}
 	for _, acc := range eff.Accesses {

@@ -6,6 +6,7 @@ import (
 	"go/parser"
 	"go/scanner"
 	"go/token"
+	"go/types"
 	"slices"
 	"strings"
 )
@@ -77,6 +78,11 @@ type Columns struct {
 	Lo, Hi, Of *Bound
 }
 
+// Calls reports whether a bound calls functions. Then the slice expression is a window.
+func (b *Bounds) Calls() bool {
+	return slices.ContainsFunc(b.all(), func(b *Bound) bool { return len(b.calls) > 0 })
+}
+
 // all lists the bounds that are not missing.
 func (b *Bounds) all() []*Bound {
 	list := []*Bound{b.Lo, b.Hi}
@@ -91,6 +97,11 @@ type Bound struct {
 	Expr ast.Expr  // positions in it count from 1
 	Base token.Pos // position of its first character
 	Text string
+
+	// Packages maps the names of packages whose functions the bound calls. It is set when the
+	// clause is resolved.
+	Packages map[string]*types.Package
+	calls    []boundCall
 }
 
 // PosOf returns the position of a node of the bound in the source file.
@@ -424,6 +435,8 @@ func (p *clauseParser) bound() (*Bound, bool) {
 			if depth == 0 {
 				return p.parseBound(start)
 			}
+		case token.ILLEGAL: // the scanner has reported it
+			return nil, false
 		case token.EOF:
 			p.errorf(p.off, "found the end of the line, want ] at the end of a slice expression")
 			return nil, false

@@ -14,6 +14,7 @@ func TestParseTask(t *testing.T) {
 		{"  inout( p ) // why", "inout[p@10]"},
 		{"in(g,lo) out(g.z[lo:hi-1])", "in[g@4 lo@6] out[g.z[lo:hi-1]@14]"},
 		{"out(v[:(n+1)*len(x)], u[2:])", "out[v[:(n+1)*len(x)]@5 u[2:]@23]"},
+		{"in(x[a.First(lo, len(y)) : max(f(g.p, lo), 1)])", "in[x[a.First(lo, len(y)) : max(f(g.p, lo), 1)]@4]"},
 		{"reduce(+: sum)", "reduce +[sum@11]"},
 		{"reduce( max :m)", "reduce max[m@14]"},
 		{"in(x) in(y)", "in[x@4] in[y@10]"},
@@ -107,6 +108,7 @@ func FuzzParseTask(f *testing.F) {
 	for _, text := range []string{
 		"in(alpha, x, beta, y) out(w)", "in(g, lo) out(g.z[lo:hi]) scratch(tmp)", "reduce(+: sum)", "out(w) fused(to)", "in(x[a+1:len(b)*2])",
 		"in(x) // why", "out(x[(1:2])", "in(x", "reduce(max: m) in(\"x\")", "in(é) out(\x00)", "in(x[func(){}:])", "in(x[:`a\nb`])", "in(a)/*",
+		"in(x[a.First(lo, len(y)):a.Last(lo, len(y))])", "in(x[f(g(lo), m.h):, p.q(i):])", "out(x[    #)",
 	} {
 		f.Add(text)
 	}

@@ -16,6 +16,7 @@ type launched struct {
 	launch *Launch
 	stack  []ast.Node // nodes around the launch
 	write  bool
+	kind   Kind
 	param  int  // number of the parameter in which it is passed; -1: the result
 	deep   bool // only the memory behind pointers in a value is used
 }
@@ -84,7 +85,7 @@ func (c *conflicts) regions(l *Launch) {
 	if l.Target != nil {
 		if _, variable := ast.Unparen(l.Target).(*ast.Ident); !variable {
 			if p, ok := c.v.place(l.Target); ok {
-				c.launched = append(c.launched, launched{place: p, launch: l, stack: found, write: true, param: -1})
+				c.launched = append(c.launched, launched{place: p, launch: l, stack: found, write: true, kind: l.Callee.Result, param: -1})
 			}
 		}
 	}
@@ -105,7 +106,7 @@ func (c *conflicts) regions(l *Launch) {
 		if isReceiverAddress(l, it.Param, t) {
 			p.addr = true
 		}
-		r := launched{launch: l, stack: found, write: it.Kind != In, param: it.Param}
+		r := launched{launch: l, stack: found, write: it.Kind != In, kind: it.Kind, param: it.Param}
 		r.place = p.under(it.Path)
 		if !strings.Contains(it.Path, "*") {
 			r.deep = true

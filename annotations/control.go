@@ -149,8 +149,8 @@ type origin struct {
 	pos  token.Pos
 }
 
-// differing describes why the result of a call differs between replicas. It returns "" if it
-// does not.
+// differing describes why the result of a call differs between replicas. It returns "" if the
+// result does not differ.
 func differing(call *ssa.Call) string {
 	f := targetOf(call)
 	if f == nil || f.Pkg() == nil {

@@ -45,7 +45,9 @@
 //	state     = "//intra:state" { "skip" "(" name { "," name } ")" } .
 //
 // An item is a parameter, the receiver or the named result, or a path of fields of one. A
-// bound is integer arithmetic over parameters, their fields, constants and lengths.
+// bound is integer arithmetic over parameters, their fields, constants and lengths. In the
+// clause in it may also call pure functions of such arguments, as in
+// x[a.First(lo, n):a.Last(lo, n)].
 //
 // Every parameter, receiver and result is in exactly one clause, or its fields are. A path in
 // another clause removes only that field from the clause of its parent. Several parts of one
@@ -101,4 +103,8 @@
 // condition than that of the loop. They have two known limits. Only the runtime's own check
 // finds overlapping blocks. Two parameters that alias the same array count as different
 // memory.
+//
+// After a section with keep, the checks follow the statements of the function, and reject an
+// access to what the tasks have written if nothing before can have fetched it. Here two names
+// count as the same memory, unless the function has made both arrays.
 package annotations

@@ -126,15 +126,20 @@ type Effects struct {
 	Stores   []Stored
 	Calls    []int // parameters that are or contain functions which this function calls
 	Impure   []Impurity
+
+	// Unknown describes code or memory that the analysis could not follow, with its place; ""
+	// if it has followed all that the function does.
+	Unknown string
 }
 
 // effects computes the effects of the functions of one package.
 type effects struct {
-	pkg   *ssa.Package
-	fset  *token.FileSet
-	known func(*types.Func) *Effects // returns the effects of a function of another package; nil if they are unknown
-	ours  func(path string) bool     // reports whether a package is in the same module
-	memo  map[*ssa.Function]*body
+	pkg    *ssa.Package
+	fset   *token.FileSet
+	known  func(*types.Func) *Effects // returns the effects of a function of another package; nil if they are unknown
+	kernel func(*types.Func) bool     // reports whether a function is a kernel
+	ours   func(path string) bool     // reports whether a package is in the same module
+	memo   map[*ssa.Function]*body
 
 	open, recursive map[*ssa.Function]bool
 	rounds          map[*ssa.Function]int
@@ -149,6 +154,7 @@ type body struct {
 	events  []event
 	impure  []Impurity
 	calls   []int
+	unknown string // as in Effects
 	effects *Effects
 	values  map[ssa.Value][]loc
 	cells   map[root][]cell
@@ -245,6 +251,7 @@ func (b *body) unknownToAll() {
 	}
 	s := b.effects
 	into := b.tooLong()
+	s.Unknown = into
 	for i := range s.Accesses {
 		s.Accesses[i].Maybe = true
 	}
@@ -294,6 +301,7 @@ func (b *body) summarize(l limits) {
 		case globalRoot:
 			name := globalName(ev.root.v)
 			if ev.maybe || ev.unknown {
+				b.unfollowed("what it does with the package variable " + name)
 				break
 			}
 			if !ev.write {
@@ -332,7 +340,15 @@ func (b *body) summarize(l limits) {
 		return cmp.Or(cmp.Compare(x.What, y.What), cmp.Compare(x.Chain, y.Chain), compareBool(x.Maybe, y.Maybe))
 	})
 	s.Impure = slices.Compact(s.Impure)
+	s.Unknown = b.unknown
 	b.effects = s
+}
+
+// unfollowed records something that the analysis cannot follow. The first one is kept.
+func (b *body) unfollowed(what string) {
+	if b.unknown == "" {
+		b.unknown = what
+	}
 }
 
 func compareBool(x, y bool) int {

@@ -12,7 +12,7 @@ import (
 // flow determines the order in which instructions can run.
 type flow struct {
 	any     map[*ssa.BasicBlock]map[*ssa.BasicBlock]bool // blocks that are reachable over one or more edges
-	forward map[*ssa.BasicBlock]map[*ssa.BasicBlock]bool // the same, without edges back to the head of a loop
+	forward map[*ssa.BasicBlock]map[*ssa.BasicBlock]bool // like any, without edges back to loop heads
 	index   map[ssa.Instruction]int
 }
 

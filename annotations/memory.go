@@ -105,6 +105,7 @@ func (r *resolved) slice(c Clause, it *ItemInfo, u types.Type) bool {
 	for _, b := range it.Item.Slice.all() {
 		ok = checkBound(r, k, b, b.Expr) && ok
 	}
+	ok = ok && r.window(c, it)
 	if it.Item.Slice.Cols != nil {
 		if _, slice := u.(*types.Slice); !slice {
 			r.errorf(it.Item.Pos(), "clause %s: %s is a %s; rows and columns are cut from a slice", c.Kind, it.Item.Path(), r.typeString(it.typ))
@@ -114,8 +115,9 @@ func (r *resolved) slice(c Clause, it *ItemInfo, u types.Type) bool {
 	return ok
 }
 
-// checkBound accepts integer arithmetic over parameters, their fields, constants and lengths.
-// A launch can evaluate such an expression without effects.
+// checkBound accepts integer arithmetic over parameters, their fields, constants, lengths and
+// calls. A launch can evaluate such an expression without effects: r.window and checkWindows
+// check the calls.
 func checkBound(r *resolved, k *Kernel, b *Bound, e ast.Expr) bool {
 	switch e := e.(type) {
 	case *ast.BasicLit:
@@ -157,11 +159,18 @@ func checkBound(r *resolved, k *Kernel, b *Bound, e ast.Expr) bool {
 			case *ast.SelectorExpr:
 				return checkBound(r, k, b, arg)
 			}
+			break
+		}
+		if ok, called := r.boundCall(b, e); called {
+			return ok
 		}
 	}
-	r.errorf(b.PosOf(e), "a bound is made of integer parameters, constants, len and + - * / %%: %q is not", b.Text[e.Pos()-1:e.End()-1])
+	r.errorf(b.PosOf(e), "a bound is made of integer parameters, constants, len and + - * / %%, and in clause in of calls: %q is not", b.textOf(e))
 	return false
 }
+
+// textOf returns the text of a node of the bound.
+func (b *Bound) textOf(n ast.Node) string { return b.Text[n.Pos()-1 : n.End()-1] }
 
 func (r *resolved) boundName(k *Kernel, b *Bound, id *ast.Ident) bool {
 	if p := k.lookup(id.Name); p != nil && p != k.Result {

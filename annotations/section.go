@@ -44,7 +44,7 @@ type CalleeItem struct {
 	Param   int // number of the parameter, the receiver first
 	Kind    Kind
 	Path    string // path of the memory, from the parameter; see effects.go
-	Cut     bool   // the item is only a part of it, with bounds as in the clause
+	Cut     bool   // the item is only a part of the memory at Path, with bounds as in the clause
 	Lo, Hi  string
 	Columns bool // the part is given by rows and columns
 }
@@ -93,6 +93,7 @@ func (sc *sectionScope) resolve(d *Directives, fn *ast.FuncDecl, st ast.Stmt) (s
 	if fn != nil {
 		w.conflicts(fn)
 		w.functions(fn)
+		w.forgotten(d, fn)
 	}
 	w.globals()
 	w.jumpsIn(fn)

@@ -24,8 +24,8 @@ func didYouMean(name string, candidates []string) string {
 	return fmt.Sprintf(" (did you mean %s?)", best)
 }
 
-// distance returns the number of letters to insert, delete, replace, or swap with their
-// neighbour, to turn a into b.
+// distance returns the least number of edits that turn a into b. An edit inserts, deletes or
+// replaces a letter, or swaps two neighbouring letters.
 func distance(a, b string) int {
 	prev2, prev, cur := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range prev {

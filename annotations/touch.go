@@ -37,6 +37,7 @@ type toucher struct {
 	launch map[ast.Node]*Launch
 	around []ast.Node
 	found  []touch
+	plain  bool           // kernels run at their calls
 	inside []*ast.FuncLit // function literals whose calls are being followed
 	via    string
 	site   ast.Node // the call that is being followed
@@ -200,7 +201,10 @@ func (t *toucher) call(call *ast.CallExpr) {
 		t.literal(call)
 		return
 	}
-	if t.callee(fn) != nil {
+	if k := t.callee(fn); k != nil {
+		if t.plain {
+			t.kernel(call, k)
+		}
 		return // a launch only evaluates its arguments here
 	}
 	args := call.Args
@@ -222,6 +226,22 @@ func (t *toucher) call(call *ast.CallExpr) {
 	}
 	for i, arg := range args {
 		t.argument(fn, e, i, arg, sig)
+	}
+}
+
+// kernel records the accesses of a kernel that runs at its call.
+func (t *toucher) kernel(call *ast.CallExpr, k *Callee) {
+	was := t.via
+	defer func() { t.via = was }()
+	t.via = k.Func.Name()
+	args := arguments(&Launch{Call: call, Callee: k})
+	for _, it := range k.Items {
+		if it.Param >= len(args) || it.Kind == Scratch || !strings.Contains(it.Path, "*") || k.Func.Signature().Variadic() {
+			continue
+		}
+		if p, ok := t.values.place(args[it.Param]); ok {
+			t.add(args[it.Param], p.under(it.Path), touch{some: true, write: it.Kind != In, maybe: it.Cut})
+		}
 	}
 }
 

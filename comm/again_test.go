@@ -10,9 +10,10 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/sdrtest"
 )
 
-// TestRunsAgain: processes run again from settled points, alone, at random times, while
-// others die, join and roll back. All replicas of a rank observe and send the same. So does
-// the plain program: with the same decisions, or in a program whose messages depend on none.
+// TestRunsAgain: processes run again from settled points, alone, at random times, while others
+// die, join and roll back. All replicas of a rank must observe and send the same values. A program
+// whose messages depend on decisions is also compared with a run without replicas that repeats
+// these decisions.
 func TestRunsAgain(t *testing.T) {
 	var decided, again atomic.Int64
 	n := runTrials(t, func(seed uint64) (*sdrtest.Result, error) {

@@ -13,8 +13,8 @@ import (
 	"github.com/intrahpc/intra/transport/sdr"
 )
 
-// iterate runs iterations of a random program from a settled point on, in the run of an
-// engine that begins at an iteration with an observation. At iteration 2 it calls settled.
+// iterate runs a random program, beginning with iteration begin. sum is the hash of the results of
+// earlier iterations. Before iteration 2 it calls settled.
 func iterate(w *comm.Comm, seed uint64, begin int, sum uint64, settled func(sum uint64) error) (uint64, error) {
 	for i := begin; i < 6; i++ {
 		if i == 2 {
@@ -22,7 +22,7 @@ func iterate(w *comm.Comm, seed uint64, begin int, sum uint64, settled func(sum 
 				return 0, err
 			}
 		}
-		d, err := w.Dup() // its messages have no other order than the program's
+		d, err := w.Dup() // its messages are ordered only by the program
 		if err != nil {
 			return 0, err
 		}
@@ -38,8 +38,8 @@ func iterate(w *comm.Comm, seed uint64, begin int, sum uint64, settled func(sum 
 	return sum, nil
 }
 
-// TestRunsAgainOverLinks: a process runs again, alone, over real links, while its first run
-// is at any place and other goroutines may still use it, and then a replica of another rank
+// TestRunsAgainOverLinks: a process runs again, alone, over real links. Its first run may have
+// come to any place, and other goroutines may still use its engine. Then a replica of another rank
 // dies.
 func TestRunsAgainOverLinks(t *testing.T) {
 	for kind := range pairOf {
@@ -69,7 +69,7 @@ func TestRunsAgainOverLinks(t *testing.T) {
 								for range 40 * seed {
 									first.Progress()
 								}
-								_ = first.Runs().Retire(errBack) // it may be too late
+								_ = first.Runs().Retire(errBack) // fails if the job has ended
 							})
 							return nil
 						})
@@ -99,7 +99,7 @@ func TestRunsAgainOverLinks(t *testing.T) {
 							}
 							return m.agreeOn(&mu, sums, sum)
 						}
-						if err != nil { // or it was killed
+						if err != nil { // err is also set if the process was killed
 							return err
 						}
 						return m.agreeOn(&mu, sums, sum)

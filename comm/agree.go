@@ -39,7 +39,7 @@ func underWay(reqs []*Request) *Request {
 }
 
 // agree returns the indices that look returns at one of the replicas of this rank, the same
-// at all of them. With wait it calls look until that returns any.
+// at all of them. If wait is set, it calls look until look returns any.
 func agree(reqs []*Request, wait bool, look func() []int) ([]int, error) {
 	r := underWay(reqs)
 	if r == nil {
@@ -77,9 +77,9 @@ func agreed(r *Request, reqs []*Request, wait bool, look func() []int) ([]int, e
 	return done, nil
 }
 
-// hopelessIf returns hopeless for a call that waits, and nil for any other. The leader
-// answers a call that does not wait at once. So a follower must wait for that answer even
-// if the operation can never complete.
+// hopelessIf returns hopeless for a call that waits, and nil for any other. The leader answers a
+// call without a wait at once, so a follower must wait for that answer even if the operation can
+// never complete.
 func hopelessIf(wait bool, hopeless func() error) func() error {
 	if !wait {
 		return nil
@@ -87,7 +87,7 @@ func hopelessIf(wait bool, hopeless func() error) func() error {
 	return hopeless
 }
 
-// uvarints reads numbers. After the end it returns zeros.
+// uvarints decodes numbers. After the end of its bytes it returns zeros.
 type uvarints struct{ b []byte }
 
 func (u *uvarints) next() uint64 {
@@ -97,7 +97,7 @@ func (u *uvarints) next() uint64 {
 }
 
 // agreeOn implements agree for a probe. It returns whether there is a message, and the rank
-// of the job that sent it. With wait it waits for a message.
+// of the job that sent it. If wait is set, it waits for a message.
 func (c *Comm) agreeOn(src, tag int, wait bool) (from int, found bool, err error) {
 	value, err := c.engine.Decide(c.p2p, func() []byte {
 		st, ok := c.engine.Probe(c.p2p, src, tag)

@@ -34,9 +34,9 @@ func runCourse(job sdrtest.Job, seed uint64, iterations int) (map[*sdrtest.Proce
 	return saw, res, err
 }
 
-// checkAnyOrder runs a course in a random job. All replicas of a rank carry out the same
-// a rank carry out the same decisions. The oracle is the program without replicas: with the
-// same decisions, it must observe and send the same. decided counts these decisions.
+// checkAnyOrder runs a course in a random job. All replicas of a rank must carry out the same
+// decisions. The oracle is the program without replicas: if it repeats these decisions, it must
+// observe and send the same values. decided counts the decisions.
 func (t trial) checkAnyOrder(decided *atomic.Int64) (*sdrtest.Result, error) {
 	seed := t.job.Seed
 	t.job.Ordered, t.job.Record = true, true

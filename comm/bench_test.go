@@ -193,8 +193,9 @@ func BenchmarkFlood(b *testing.B) {
 	}
 }
 
-// BenchmarkOrders measures one of many messages of one number. Their receives are posted in
-// the order of the sends, in the reverse order, or only when all messages have arrived.
+// BenchmarkOrders measures the cost of a message of one number, among many such messages. The
+// receives are posted in the order of the sends, in the reverse order, or only when all messages
+// have arrived.
 func BenchmarkOrders(b *testing.B) {
 	const many = 20000
 	for _, order := range []struct {

@@ -166,8 +166,8 @@ func (m *member) mid() func() bool {
 	}
 }
 
-// die closes all links of a process, then announces its death to the others in the order of
-// all deaths.
+// die closes all links of a process. Then it announces the death to all other processes. All of
+// them receive the deaths in the same order.
 func (m *member) die() {
 	c := m.cluster
 	c.mu.Lock()
@@ -184,8 +184,8 @@ func (m *member) die() {
 	}
 }
 
-// follow informs the engine with which a process began about deaths, each after the link was
-// read to its end.
+// follow reports each death to the engine with which the process began, after the link of the dead
+// process has ended.
 func (m *member) follow(e *sdr.Engine, stop chan struct{}) {
 	for {
 		select {

@@ -36,7 +36,7 @@ type Comm struct {
 	sent     []uint64 // number of messages of collectives sent so far to each member
 	received []uint64 // number of messages of collectives received so far from each member
 	made     map[string]uint64
-	recalled map[string]uint64       // like made, counted since the process was restored
+	recalled map[string]uint64       // by operation: communicators made since the process was restored
 	plans    []*schedule             // for reuse
 	value    *[valueBytes / 8]uint64 // buffer of AllreduceValue; nil: it is in use, or not made yet
 	call     *sdr.Call               // request for the next blocking call; nil: it is in use, or not made yet

@@ -423,8 +423,8 @@ func TestReductionBits(t *testing.T) {
 	require.Equal(t, want, run([]int{2, 1, 3, 1}, sdrtest.Kill{Rank: 0, Replica: 0, Point: sdrtest.AtMessage, Count: 5}, sdrtest.Kill{Rank: 2, Replica: 2, Point: sdrtest.AtFrame, Count: 9}))
 }
 
-// A sum has the same bits in a short vector and in a long one, although their algorithms
-// differ.
+// An element's sum has the same bits in a short vector and in a long one, although their
+// algorithms differ.
 func TestReductionBitsAtAnyLength(t *testing.T) {
 	for ranks := 2; ranks <= 6; ranks++ {
 		job := sdrtest.Job{Degrees: slices.Repeat([]int{1}, ranks), Seed: 3}

@@ -46,7 +46,7 @@ func (l *course) sends(v uint64, to, tag int) {
 	}
 }
 
-// An iteration uses the tags from tag*iteration on.
+// Iteration i uses the tags from tags*i to tags*(i+1)-1.
 const tags = 8
 
 func (l *course) plan(iteration int) (*rand.Rand, int) {

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Dup returns a communicator with the members of c and messages of its own.
-// All members call it.
+// Dup returns a communicator with the same members as c. A message sent on one of the two is never
+// received on the other. All members call it.
 func (c *Comm) Dup() (*Comm, error) {
 	if err := c.exists(); err != nil {
 		return nil, fmt.Errorf("dup: %w", err)

@@ -18,9 +18,9 @@
 // Allgather and Allgatherv do so for the part of the caller, and Scatter and Scatterv with
 // a nil recv. SendrecvReplace sends and receives in one buffer.
 //
-// Two requests under way at the same time are not compared. A program must not receive into
-// memory that a pending Isend reads, nor let two pending receives write the same memory.
-// Otherwise the replicas of a rank continue with different values.
+// The package does not compare the buffers of two requests that are under way at the same time. A
+// program must not receive into memory that a pending Isend reads, nor let two pending receives
+// write the same memory. Otherwise the replicas of a rank continue with different values.
 //
 // # Order of messages
 //
@@ -29,9 +29,9 @@
 // AnySource gets, and on the results of Test, TestAny, TestSome, TestAll, WaitAny,
 // WaitSome, Iprobe and Cancel. The lowest live replica decides. The call returns once all
 // live replicas hold the decision, which takes a round trip between them. Programs whose
-// messages and output do not depend on the order can save that with
-// Comm.AssertSendDeterministic on the world. After a rollback messages may arrive in
-// another order than before.
+// messages and output do not depend on the order can save this round trip with
+// Comm.AssertSendDeterministic on the world. After a rollback messages may arrive in another order
+// than before.
 //
 // Cancel cancels a receive in all replicas of the rank or in none. If one replica cancels a
 // receive whose message another replica has already received, the latter fails, and its
@@ -75,7 +75,7 @@
 // A message of up to 32 KiB is sent at once, and is copied if the copies for its
 // destination stay within 4 MiB. A longer one is sent when a receive has matched it, and
 // its Send returns when every live replica of the destination has it. If there are more
-// processes than cores, a message of up to 256 KiB is copied once only other replicas still
-// have to send it, so that Send need not wait for them. As in MPI, a correct program does
-// not rely on Send to return before the message is received.
+// processes than cores, a message of up to 256 KiB is copied as soon as only other replicas still
+// have to send it, so that Send need not wait for them. As in MPI, a correct program does not rely
+// on Send to return before the message is received.
 package comm

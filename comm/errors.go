@@ -23,7 +23,7 @@ var (
 	// a collective operation before a safe point.
 	ErrPending = sdr.ErrPending
 	// ErrRestored means that a restored process communicates before its first safe point.
-	// Its peers have finished that communication before the safe point at which it
+	// Its peers have finished that communication before the safe point at which the process
 	// begins.
 	ErrRestored = errors.New("communication before the first safe point of a restored process: do it only if !p.Restored()")
 	// ErrRank means that the communicator or group has no such rank.

@@ -42,7 +42,7 @@ func TestRecord(t *testing.T) {
 	require.ErrorIs(t, other.restore(b), errRecord, "rank 1 is not in the group")
 }
 
-// FuzzRecord: restore refuses bytes, or accepts a record whose encoding is these bytes.
+// FuzzRecord: restore refuses its input, or accepts it as a record that has the same encoding.
 func FuzzRecord(f *testing.F) {
 	f.Add(sampleRecord(f))
 	f.Fuzz(func(t *testing.T, b []byte) {

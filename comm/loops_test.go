@@ -20,7 +20,7 @@ func TestLoops(t *testing.T) {
 	require.Nil(t, loopOf(Sum[own]))
 }
 
-// A loop has the bits of its operator, even if the result overwrites an argument.
+// A loop computes the same bits as its operator, even if the result overwrites an argument.
 func TestLoopsHaveTheBitsOfTheirOperators(t *testing.T) {
 	odd := []float64{0, math.Copysign(0, -1), 1, -1, math.Inf(1), math.Inf(-1), math.NaN(), math.MaxFloat64, math.SmallestNonzeroFloat64, 1.0 / 3}
 	for name, op := range map[string]func(a, b float64) float64{"sum": Sum[float64], "prod": Prod[float64], "min": Min[float64], "max": Max[float64]} {

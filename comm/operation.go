@@ -60,8 +60,9 @@ func (o operation) rooted() bool {
 }
 
 // sync returns what the end of a collective on c implies at this rank. It implies something
-// only on the first communicator of a clock domain, and only if that has all ranks of the
-// job. On two communicators ranks may begin non-blocking collectives in different orders.
+// only on the first communicator of a clock domain, and only if this communicator has all ranks of
+// the job. The reason is that on two communicators ranks may begin non-blocking collectives in
+// different orders.
 func (c *Comm) sync(o operation, root int) sdr.Sync {
 	if c.id != c.domain || len(c.members) != c.engine.Size() {
 		return sdr.SyncNone
@@ -106,9 +107,9 @@ func describe(purpose int) string {
 	return text
 }
 
-// failed adds context to the error of a call. Normally that is prefix. If the awaited
-// message never arrives, it is what the call waits for, and the place of the call in the
-// program.
+// failed adds context to the error of a call. Normally the context is prefix. If the call can
+// never complete, or the collectives do not match, the context describes the calls, and contains
+// the place of this call in the program.
 func (c *Comm) failed(call, prefix string, err error) error {
 	var finished *sdr.FinishedError
 	var mismatch *sdr.Mismatch

@@ -70,7 +70,7 @@ func TestOverlap(t *testing.T) {
 	}
 	for name, test := range calls {
 		t.Run(name, func(t *testing.T) {
-			for _, shared := range []int{1, 2} { // elements
+			for _, shared := range []int{1, 2} { // number of shared elements
 				err := test.call(x[2-shared : 4-shared])
 				require.ErrorIs(t, err, comm.ErrOverlap)
 				require.ErrorContains(t, err, fmt.Sprintf("share %d bytes", 4*shared))

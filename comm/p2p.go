@@ -218,8 +218,8 @@ func RecvInit[T any](c *Comm, buf []T, src, tag int) *Request {
 }
 
 // Probe waits for a message from rank src or AnySource with tag or AnyTag and
-// returns its status without receiving it; Count is its length in bytes. The
-// next receive that names its source and tag gets this message.
+// returns its status without receiving it; Count is its length in bytes. The next receive that
+// names the source and the tag of this message gets it.
 func (c *Comm) Probe(src, tag int) (Status, error) {
 	err := c.checkPeer(src, tag, true)
 	if err == nil && src == ProcNull {

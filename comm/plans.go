@@ -5,10 +5,9 @@ import (
 	"unsafe"
 )
 
-// Iterative programs carry out the same few collectives repeatedly. To plan a small
-// collective takes longer than to send a message, so such plans are kept. A collective of
-// the same kind with the same memory has the same plan, except for the numbers of its
-// messages.
+// Iterative programs carry out the same few collectives repeatedly. Planning a small collective
+// takes longer than sending a message, so such plans are kept. A collective of the same kind with
+// the same memory has the same plan, except for the numbers of its messages.
 
 const (
 	keptPlans = 8
@@ -80,7 +79,7 @@ func (c *Comm) spare() *schedule {
 	return s
 }
 
-// takePlan removes a plan from those that are kept, usually the last one.
+// takePlan removes the plan at index i, usually the last one, from the kept plans, and returns it.
 func (c *Comm) takePlan(i int) *schedule {
 	s, last := c.plans[i], len(c.plans)-1
 	if i < last {
@@ -91,7 +90,7 @@ func (c *Comm) takePlan(i int) *schedule {
 	return s
 }
 
-// keep keeps a plan that has been carried out.
+// keep stores a plan that has been carried out, for reuse.
 func (c *Comm) keep(s *schedule) {
 	s.op, s.at, s.posted, s.err = nil, 0, nil, nil
 	if s.of == (occasion{}) {

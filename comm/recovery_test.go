@@ -29,7 +29,7 @@ type loop struct {
 	iterations int
 
 	world, traffic *comm.Comm
-	teams          []*comm.Comm            // iterations use them in turn; at a rank that is no member the entry is nil
+	teams          []*comm.Comm            // iterations use them in turn; nil at ranks that are not members
 	extra          *comm.Comm              // exists only in the iterations from extraFrom to extraTo
 	pending        map[int][]*comm.Request // sends of each iteration
 	sum            uint64

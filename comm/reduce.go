@@ -167,7 +167,7 @@ func (s *schedule) move(b []byte, from, to int) {
 
 // folding describes a reduction among a power of two of the ranks.
 type folding struct {
-	members int // that power of two
+	members int // number of members, a power of two
 	extra   int // number of other ranks: the lower 2*extra ranks work in pairs
 	member  int // number of this rank among the members, or -1
 }
@@ -225,7 +225,7 @@ const (
 	atOnceBytes = 1 << 10
 )
 
-// meetsAtOnce reports whether the ranks exchange that number of bytes without rounds.
+// meetsAtOnce reports whether the ranks exchange vectors of this size without rounds.
 func (c *Comm) meetsAtOnce(bytes int) bool {
 	return c.Size() > 2 && c.Size() <= atOnceRanks && bytes <= atOnceBytes
 }

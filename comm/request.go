@@ -22,7 +22,7 @@ type Request struct {
 	sync   bool
 	peer   int
 	tag    int
-	size   int // of an element
+	size   int // bytes of an element
 	buf    []byte
 	call   *sdr.Call
 	plan   *schedule
@@ -109,7 +109,8 @@ func (r *Request) Cancel() {
 
 // complete reports whether a test may report the operation as complete. A replica that lags
 // behind may have received a message that depends on later operations of its own rank.
-// Without replicas, the message would not exist yet, so only Wait reports its receive.
+// Without replicas, that message would not exist yet. So only Wait reports the completion of its
+// receive.
 func (r *Request) complete() bool {
 	return !r.active || r.err != nil || r.call == nil || r.c.engine.Visible(r.call) || r.c.engine.Failure() != nil
 }

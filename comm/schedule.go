@@ -162,9 +162,9 @@ func (s *schedule) step() []sdr.Post {
 	return s.posted
 }
 
-// collect checks the results of the messages of the previous round. After an error the
-// operation still continues to its end, so that the other ranks do not wait for it forever.
-// The exception is that they have called a different operation.
+// collect checks the results of the messages of the previous round. After an error the operation
+// continues to its end, so that the other ranks do not wait for it forever. It stops early only if
+// the other ranks have called a different operation.
 func (s *schedule) collect() {
 	for i := range s.posted {
 		if _, err := s.posted[i].Request.Result(); err != nil && s.err == nil {

@@ -155,9 +155,8 @@ func allHopeless(reqs []*Request) (err error) {
 	return err
 }
 
-// anyAwaited returns the ranks that the requests wait for, of which one is enough. If a
-// request needs messages of several ranks, the result contains only the first of these
-// ranks.
+// anyAwaited returns the ranks that the requests wait for. A message from one of them is enough.
+// If a request needs messages of several ranks, the result contains only the first of these ranks.
 func anyAwaited(reqs []*Request) sdr.Awaited {
 	any := sdr.Awaited{One: true}
 	for _, r := range reqs {

@@ -14,7 +14,7 @@ import (
 )
 
 // outcome is the result of a call that one replica makes for all replicas of its rank. All
-// of them get the same error.
+// replicas get the same error.
 type outcome struct {
 	outfile.Outcome
 	What  string // describes the call, which is the same on all replicas

@@ -47,7 +47,7 @@ func (f *File) output() (*os.File, error) {
 	return h, err
 }
 
-// claim lets other ranks know who appends to the file in the open descriptor.
+// claim locks a byte of the open file, so that other ranks that append to the file find this one.
 func (f *File) claim() error {
 	if f.kind != appended {
 		return nil

@@ -33,7 +33,7 @@ type File struct {
 	// stranger means that this replica opened the file late, when the program had already
 	// replaced it.
 	stranger bool
-	failed   error // of the first write that has failed
+	failed   error // error of the first write that has failed
 	lost     error // a failed fsync: written bytes may be lost
 	closed   bool
 }
@@ -53,8 +53,8 @@ var ErrUnordered = errors.New("several ranks would append without an order: use 
 // file of several ranks.
 var ErrOverwrite = errors.New("overwrites bytes from before the last safe point of the job: all ranks have to know, so use WriteAtAll")
 
-// Create creates a file that is visible as a whole once Close has renamed it. A file of
-// that name keeps its contents until then. c is nil or has the ranks that write the file.
+// Create creates a file that becomes visible, as a whole, when Close renames it. A file of that
+// name keeps its contents until then. c is nil or has the ranks that write the file.
 func Create(p *intra.Process, c *comm.Comm, name string) (*File, error) {
 	return open(p, c, name, created)
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/intrahpc/intra/intratest"
 )
 
-// misused runs a call in two ranks with one and with two replicas. It requires an error with
-// each of these texts from all replicas, or from those of some rank.
+// misused runs a call in two ranks with one and with two replicas. It requires each of these texts
+// in the error of some rank. If everywhere is set, every replica must return an error.
 func misused(t *testing.T, everywhere bool, call func(p *intra.Process, dir string) error, texts ...string) {
 	t.Helper()
 	for replicas := 1; replicas <= 2; replicas++ {
@@ -164,7 +164,7 @@ func TestOneFileIsOpenedOnce(t *testing.T) {
 	}
 }
 
-// Ranks that have a file together open the same one in the same way.
+// Ranks that share a file must open the same file in the same way.
 func TestRanksOpenTheSameFile(t *testing.T) {
 	misused(t, true, func(p *intra.Process, dir string) error {
 		_, err := file.Create(p, p.World(), filepath.Join(dir, fmt.Sprint("f", p.Rank())))
@@ -227,11 +227,12 @@ func TestTwoRanksAppendToOneFile(t *testing.T) {
 	}, "append to it together", "WriteAll")
 }
 
-// Ranks that write the same bytes in one call would leave either's.
+// Ranks must not write the same bytes in one call, because it is undefined which of them would
+// stay.
 func TestRanksThatOverlap(t *testing.T) {
 	for name, c := range map[string]struct {
 		view  func(rank int64) file.View
-		off   int64 // of rank 1
+		off   int64 // offset of rank 1
 		bytes int
 		want  bool
 	}{

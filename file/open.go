@@ -63,7 +63,7 @@ func (f *File) what() string {
 	return [...]string{created: "create ", appended: "append to ", opened: "open "}[f.kind] + f.name
 }
 
-// another returns an error if the first rank opens another file, or in another way.
+// another returns an error if the first rank opens another file, or opens the file in another way.
 func (f *File) another(o outcome) error {
 	if o.What == f.what() {
 		return nil

@@ -8,8 +8,8 @@ import (
 )
 
 // View selects blocks of a file. The first block begins at Offset, each block has Block
-// bytes, and the beginnings of blocks are Stride bytes apart. Block 0 selects all bytes
-// from Offset on.
+// bytes, and the beginnings of blocks are Stride bytes apart. If Block is 0, the view selects all
+// bytes after Offset.
 type View struct{ Offset, Block, Stride int64 }
 
 // Part is the part of a file that a view selects. Offsets count only selected bytes.
@@ -54,7 +54,7 @@ func (p Part) pieces(b []byte, off int64) (list []outfile.Piece) {
 	return list
 }
 
-// farthest is where files end at the latest.
+// farthest bounds the end of any file, in bytes.
 const farthest = 1 << 62
 
 // valid returns an error if the part has no n bytes at an offset.

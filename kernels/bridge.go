@@ -8,7 +8,7 @@ import (
 func init() {
 	bridge.MulRows = func(p *simd.Path, m any, x, y []float64) { m.(Matrix[float64]).mulRows(&p.F64, 0, x, y) }
 	bridge.MulRowsDot = func(p *simd.Path, m any, x, y []float64) float64 {
-		return mulRowsDot(&p.F64, m.(Matrix[float64]), 0, x, y)
+		return mulRowsDot(&p.F64, m.(Matrix[float64]), 0, x, x[:len(y)], y)
 	}
 	bridge.Solve = func(p *simd.Path, g any, x []float64) { g.(*GaussSeidel[float64]).solve(&p.F64, 0, x) }
 }

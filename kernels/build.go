@@ -63,6 +63,7 @@ func (b *Builder[T]) Row(col []int32, val []T) error {
 // caller may use either add or Row, not both.
 func (b *Builder[T]) add(col []int32, val []T) {
 	b.col[b.n], b.val[b.n] = col, val
+	b.a.reach.add(b.a.rows, columnsOf(col))
 	b.n++
 	b.a.rows++
 	b.a.nnz += len(col)
@@ -116,9 +117,9 @@ func (b *Builder[T]) flush() {
 	}
 }
 
-// repeats reports whether the current slice, or the next one with these columns, has the
-// same shape as the previous one, only shifted, and that one is stored by diagonals.
-// Matrices of grids have long series of such slices.
+// repeats reports whether a slice with these columns, the current one or the next, is the previous
+// slice shifted by 8 columns, and the previous slice is stored by diagonals. Matrices of grids
+// have long series of such slices.
 func (b *Builder[T]) repeats(col [][]int32) bool {
 	if !b.again || len(col) != simd.SliceRows {
 		return false

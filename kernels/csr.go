@@ -17,6 +17,14 @@ type Matrix[T Float] interface {
 	// MulRows sets y to the rows lo to lo+len(y) of the product with x. x may
 	// be longer than the matrix is wide.
 	MulRows(lo int, x, y []T)
+	// First returns the lowest column in which one of the rows lo to lo+n has an entry, and
+	// Last one more than the highest: MulRows of these rows reads no other elements of x.
+	// Both know columns for each 64 rows, so First may be lower and Last higher, by the
+	// columns of the rows beside. Without entries both return 0. Both are
+	// pure, so that a clause can use them, as in in(a, lo, x[a.First(lo, len(y)):a.Last(lo,
+	// len(y))]). A type that embeds a Matrix and replaces them has to be pure, too.
+	First(lo, n int) int
+	Last(lo, n int) int
 	// Bytes returns the memory that the matrix occupies, which a full product reads in
 	// addition to x.
 	Bytes() int64
@@ -28,10 +36,11 @@ type Matrix[T Float] interface {
 
 // CSR is a matrix of compressed sparse rows.
 type CSR[T Float, I Index] struct {
-	cols int
-	ptr  []int64
-	col  []I
-	val  []T
+	cols  int
+	ptr   []int64
+	col   []I
+	val   []T
+	reach reach
 }
 
 // NewCSR returns the matrix of len(ptr)-1 rows whose row i has the entries ptr[i] to
@@ -50,12 +59,17 @@ func NewCSR[T Float, I Index](cols int, ptr []int64, col []I, val []T) (*CSR[T, 
 			return nil, fmt.Errorf("kernels: row %d ends before it starts", i)
 		}
 	}
+	a := &CSR[T, I]{cols: cols, ptr: ptr, col: col, val: val}
 	for k, c := range col {
 		if int64(c) < 0 || int64(c) >= int64(cols) {
 			return nil, fmt.Errorf("kernels: entry %d lies in column %d of %d", k, c, cols)
 		}
 	}
-	return &CSR[T, I]{cols, ptr, col, val}, nil
+	for lo := 0; lo < len(ptr)-1; lo += reachRows {
+		hi := min(lo+reachRows, len(ptr)-1)
+		a.reach.add(lo, columnsOf(col[ptr[lo]:ptr[hi]]))
+	}
+	return a, nil
 }
 
 // Dims returns the numbers of rows and columns.
@@ -64,13 +78,20 @@ func (a *CSR[T, I]) Dims() (rows, cols int) { return len(a.ptr) - 1, a.cols }
 // NNZ returns the number of stored entries.
 func (a *CSR[T, I]) NNZ() int { return len(a.val) }
 
+// First returns the lowest column with an entry in rows lo to lo+n; see [Matrix].
+func (a *CSR[T, I]) First(lo, n int) int { return a.reach.of(len(a.ptr)-1, lo, n).first }
+
+// Last returns one more than the highest column with an entry in rows lo to lo+n; see
+// [Matrix].
+func (a *CSR[T, I]) Last(lo, n int) int { return a.reach.of(len(a.ptr)-1, lo, n).end }
+
 // Row returns the columns and values of row i. They must not be changed.
 func (a *CSR[T, I]) Row(i int) ([]I, []T) {
 	lo, hi := a.ptr[i], a.ptr[i+1]
 	return a.col[lo:hi:hi], a.val[lo:hi:hi]
 }
 
-// Arrays returns the slices of which the matrix was made. They must not be changed.
+// Arrays returns the slices from which the matrix was made. They must not be changed.
 func (a *CSR[T, I]) Arrays() (ptr []int64, col []I, val []T) { return a.ptr, a.col, a.val }
 
 // Bytes returns the memory that the matrix occupies.
@@ -97,24 +118,23 @@ func (a *CSR[T, I]) mulRows(k *simd.Ops[T], lo int, x, y []T) {
 	}
 }
 
-// MulRowsDot is like m.MulRows, but also returns the inner product of these rows of x and
-// y, which it computes while they are in a cache. The inner product is the sum, in order,
-// of Dot of each BlockLen rows counted from lo. x must have an element for each of these
-// rows, and must not overlap y.
-func MulRowsDot[T Float](m Matrix[T], lo int, x, y []T) T {
-	return mulRowsDot(active[T](), m, lo, x, y)
+// MulRowsDot is like m.MulRows, but also returns the inner product of d and y, which it
+// computes while y is in a cache. The inner product is the sum, in order, of Dot of each
+// BlockLen elements. d has the length of y and may be a part of x. Neither may overlap y.
+func MulRowsDot[T Float](m Matrix[T], lo int, x, d, y []T) T {
+	return mulRowsDot(active[T](), m, lo, x, d, y)
 }
 
-func mulRowsDot[T Float](k *simd.Ops[T], m Matrix[T], lo int, x, y []T) (sum T) {
+func mulRowsDot[T Float](k *simd.Ops[T], m Matrix[T], lo int, x, d, y []T) (sum T) {
 	rows, cols := m.Dims()
 	checkProduct(rows, cols, lo, len(x), len(y))
-	if len(x) < lo+len(y) {
-		panic(fmt.Sprintf("kernels: inner product of rows %d to %d with a vector of %d elements", lo, lo+len(y), len(x)))
+	if len(d) != len(y) {
+		panic(fmt.Sprintf("kernels: inner product of %d rows with %d elements", len(y), len(d)))
 	}
 	for from := 0; from < len(y); from += BlockLen {
-		part := y[from:min(from+BlockLen, len(y))]
-		m.mulRows(k, lo+from, x, part)
-		sum += k.Dot(x[lo+from:lo+from+len(part)], part)
+		to := min(from+BlockLen, len(y))
+		m.mulRows(k, lo+from, x, y[from:to])
+		sum += k.Dot(d[from:to], y[from:to])
 	}
 	return canonical(sum)
 }

@@ -127,7 +127,7 @@ func reverse[T Float](a *Sliced[T]) {
 type side[T Float] struct {
 	triangle[T]
 	b            *Builder[T]
-	col, near    [simd.SliceRows][]int32 // of the current slice
+	col, near    [simd.SliceRows][]int32 // columns of the current slice
 	val, nearVal [simd.SliceRows][]T
 }
 

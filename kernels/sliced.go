@@ -12,6 +12,7 @@ import (
 // Builder makes it.
 type Sliced[T Float] struct {
 	rows, cols, nnz int
+	reach           reach
 
 	runs []run   // consecutive slices of one kind
 	at   []int64 // per slice: its first value in diag or even
@@ -54,6 +55,13 @@ func (a *Sliced[T]) Dims() (rows, cols int) { return a.rows, a.cols }
 
 // NNZ returns the number of entries, without padding.
 func (a *Sliced[T]) NNZ() int { return a.nnz }
+
+// First returns the lowest column with an entry in rows lo to lo+n; see [Matrix].
+func (a *Sliced[T]) First(lo, n int) int { return a.reach.of(a.rows, lo, n).first }
+
+// Last returns one more than the highest column with an entry in rows lo to lo+n; see
+// [Matrix].
+func (a *Sliced[T]) Last(lo, n int) int { return a.reach.of(a.rows, lo, n).end }
 
 // Bytes returns the memory that the matrix occupies.
 func (a *Sliced[T]) Bytes() int64 {

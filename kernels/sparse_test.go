@@ -198,6 +198,46 @@ func testProducts[T kernels.Float](t *testing.T, cols int, rows []row, specials 
 	}
 }
 
+// First and Last enclose the columns of all rows, at most with those of the rows in the same
+// 64.
+func TestFirstAndLastColumn(t *testing.T) {
+	r := rand.New(rand.NewPCG(6, 4))
+	rows := make([]row, 1000)
+	for i := range rows {
+		for range r.IntN(4) * r.IntN(2) {
+			rows[i].col, rows[i].val = append(rows[i].col, i/2+r.IntN(200)), append(rows[i].val, 1)
+		}
+	}
+	for i := 300; i < 400; i++ {
+		rows[i] = row{}
+	}
+	ends := func(lo, hi int) (first, last int) {
+		for _, r := range rows[lo:hi] {
+			for _, c := range r.col {
+				if last == 0 {
+					first = c
+				}
+				first, last = min(first, c), max(last, c+1)
+			}
+		}
+		return first, last
+	}
+	for _, m := range []kernels.Matrix[float64]{newCSR[float64, int32](t, 700, rows), newCSR[float64, int64](t, 700, rows), newSliced[float64](t, 700, rows)} {
+		for range 200 {
+			lo := r.IntN(len(rows) + 1)
+			n := r.IntN(len(rows) - lo + 1)
+			first, last := 0, 0
+			if n > 0 {
+				first, last = ends(lo/64*64, min((lo+n+63)/64*64, len(rows)))
+			}
+			require.Equal(t, []int{first, last}, []int{m.First(lo, n), m.Last(lo, n)}, "%s, rows %d to %d", m.Format(), lo, lo+n)
+		}
+		require.Zero(t, m.Last(320, 64))
+		require.PanicsWithValue(t, "kernels: rows 990 to 1001 of a matrix of 1000 rows", func() { m.First(990, 11) })
+		require.Zero(t, testing.AllocsPerRun(10, func() { m.Last(0, len(rows)) }))
+	}
+}
+
 // checkRange multiplies rows lo to hi, and checks the result and the memory around it.
 func checkRange[T kernels.Float](t *testing.T, p *simd.Path, m kernels.Matrix[T], x, want []T, lo, hi int) {
 	const guard = 16
@@ -211,8 +251,8 @@ func checkRange[T kernels.Float](t *testing.T, p *simd.Path, m kernels.Matrix[T]
 	}
 }
 
-// The product with the inner product has the bits of the product alone. Its inner product
-// is the sum, in order, of those of each 4096 rows, on every path.
+// The product with the inner product has the bits of the product alone. Its inner product is the
+// sum, in order, of the inner products of each 4096 rows, on every path.
 func TestMulRowsDot(t *testing.T) {
 	a := matrix.Stencil27(25, 20, 20)
 	rows, cols := a.Dims()
@@ -230,7 +270,7 @@ func TestMulRowsDot(t *testing.T) {
 		for _, p := range simd.Paths() {
 			for _, m := range []kernels.Matrix[float64]{csr, sliced} {
 				y := make([]float64, hi-lo)
-				got := kernels.MulRowsDotOn(p, m, lo, x, y)
+				got := kernels.MulRowsDotOn(p, m, lo, x, x[lo:hi], y)
 				require.Equal(t, bits(want), bits(y), "%s, %s, rows %d to %d", p.Name, m.Format(), lo, hi)
 				require.Equal(t, bits([]float64{sum}), bits([]float64{got}), "%s, %s, rows %d to %d", p.Name, m.Format(), lo, hi)
 			}
@@ -238,13 +278,13 @@ func TestMulRowsDot(t *testing.T) {
 	}
 
 	y := make([]float64, rows)
-	require.Equal(t, kernels.MulRowsDotOn(simd.Active(), csr, 0, x, y), kernels.MulRowsDot(csr, 0, x, y))
+	require.Equal(t, kernels.MulRowsDotOn(simd.Active(), csr, 0, x, x[:rows], y), kernels.MulRowsDot(csr, 0, x, x[:rows], y))
 	x[4] = math.NaN()
-	require.Equal(t, bits([]float64{canonicalNaN[float64]()}), bits([]float64{kernels.MulRowsDot(csr, 0, x, y)}))
+	require.Equal(t, bits([]float64{canonicalNaN[float64]()}), bits([]float64{kernels.MulRowsDot(csr, 0, x, x[:rows], y)}))
 	tall := newCSR[float64, int32](t, 3, make([]row, 10))
-	require.Zero(t, kernels.MulRowsDot(tall, 1, normal(3, 1), y[:2]))
-	require.PanicsWithValue(t, "kernels: inner product of rows 1 to 4 with a vector of 3 elements", func() { kernels.MulRowsDot(tall, 1, normal(3, 1), y[:3]) })
-	require.Zero(t, testing.AllocsPerRun(10, func() { kernels.MulRowsDot(sliced, 0, x, y) }))
+	require.Zero(t, kernels.MulRowsDot(tall, 1, normal(3, 1), x[:2], y[:2]))
+	require.PanicsWithValue(t, "kernels: inner product of 3 rows with 2 elements", func() { kernels.MulRowsDot(tall, 1, normal(3, 1), x[:2], y[:3]) })
+	require.Zero(t, testing.AllocsPerRun(10, func() { kernels.MulRowsDot(sliced, 0, x, x[:rows], y) }))
 }
 
 // oracleDot adds 32 partial sums, each in order, by halves.

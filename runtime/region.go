@@ -13,6 +13,12 @@ func At(position string) intra.SectionOption { return option.At(position) }
 // watches the rest of whole. Without checked mode Part does nothing.
 func Part[T any](whole []T, r intra.Region) intra.Region { return update.Part(whole, r) }
 
+// Window makes a region for a task that reads elements lo to hi of s. If there are no such
+// elements, the region has an error, which ends the section.
+func Window[T any](name string, s []T, lo, hi int) intra.Region {
+	return update.Window(name, s, lo, hi)
+}
+
 // InBlock makes a region for a task that reads a block of a matrix. The block has the rows
 // top..bottom and the columns left..right. The matrix is stored row by row in s, with width
 // elements per row.

@@ -8,7 +8,7 @@ type View interface {
 	// Expected reports whether a live peer must send t, or has claimed it and the claim has
 	// not expired.
 	Expected(t int) bool
-	// Gone reports that replica i is dead, finished, or known to be past the section.
+	// Gone reports whether replica i is dead, finished, or known to be past the section.
 	Gone(i int) bool
 	// Sooner reports whether the working peers would have run all open tasks before this
 	// replica could have run one. t is one of the open tasks, and open is their number.
@@ -80,8 +80,8 @@ func next(s Shape, me int, x Index) (task int, ok bool) {
 }
 
 // adopt selects a task from the block of a replica that will not run it. The remaining
-// replicas start at different places of the block. So each has run its part when the parts
-// of the others arrive.
+// replicas start at different places of the block. So each has run its part when the parts of the
+// other replicas arrive.
 func adopt(s Shape, me int, x Index) (int, bool) {
 	for i := range s.Replicas {
 		if i == me || !x.Gone(i) {

@@ -6,8 +6,8 @@ import "fmt"
 type Policy uint8
 
 const (
-	// Adaptive: each replica runs its own block. Then it helps with the blocks of the
-	// others, from their far ends, and avoids claimed tasks.
+	// Adaptive: each replica runs its own block. Then it helps with the blocks of the other
+	// replicas, beginning at their far ends, and avoids claimed tasks.
 	Adaptive Policy = iota
 	// Static: r equal blocks in launch order, one per replica
 	// [INTRA, section V-A].

@@ -43,7 +43,7 @@ func TestBlocks(t *testing.T) {
 type knowledge struct {
 	done, expected map[int]bool
 	gone           map[int]bool
-	slow           int // with that many open tasks the peers are sooner
+	slow           int // with this number of open tasks, or fewer, the peers are sooner
 }
 
 func (k knowledge) Todo(t int) bool     { return !k.done[t] }

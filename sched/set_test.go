@@ -91,7 +91,7 @@ type indexed struct {
 
 func (v indexed) Open(i int) int { return v.Count(i) }
 
-// asked for one task, which an Index must avoid
+// These methods ask about a single task. Next must not call them if the View is an Index.
 func (v indexed) Todo(int) bool     { panic("Todo was called") }
 func (v indexed) Expected(int) bool { panic("Expected was called") }
 

@@ -33,7 +33,7 @@ type Header struct {
 	Channel     Channel
 	Kind        uint8
 	Flags       uint16
-	Incarnation uint32    // of the sending process
+	Incarnation uint32    // incarnation of the sending process
 	Size        uint64    // payload bytes that follow
 	Args        [6]uint64 // the layer's own fields
 }

@@ -41,8 +41,8 @@ type Poller struct {
 	stride    atomic.Int32 // polls between two clock readings
 }
 
-// Poller.waits holds two counts: the upper bits that of all waits so far, the lower bits
-// that of the waits that poll now.
+// Poller.waits holds two counts. The upper bits count all waits so far, and the lower bits count
+// the waits that poll now.
 const (
 	oneWait   = 1 << 20
 	waitsPoll = oneWait - 1

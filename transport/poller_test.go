@@ -128,8 +128,8 @@ func TestPollerAttentionLingers(t *testing.T) {
 	})
 }
 
-// A goroutine that sleeps depends on the links' own progress, even if the waits
-// of others have succeeded.
+// A goroutine that sleeps depends on the links' own progress, even if waits of other goroutines
+// have succeeded.
 func TestPollerSleeperEndsAttention(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, l := transport.NewPoller(), new(plainLink)
@@ -222,7 +222,7 @@ func TestPollerWakeReachesEverySleeper(t *testing.T) {
 // No wake-up is lost, whatever the moment at which the state changes.
 func TestPollerLosesNoWake(t *testing.T) { testLosesNoWake(t, 0) }
 
-// The same holds if waiters yield their core.
+// No wake-up is lost if waiters yield their core.
 func TestCrowdedPollerLosesNoWake(t *testing.T) { testLosesNoWake(t, 1<<20) }
 
 func testLosesNoWake(t *testing.T, processes int) {

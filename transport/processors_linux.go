@@ -8,8 +8,7 @@ import (
 )
 
 // processors returns the number of processors of the machine. This process may be
-// bound to some of them while its peers run on the others, so its own share does
-// not matter.
+// bound to some of them while its peers run on other ones, so its own share does not matter.
 func processors() int {
 	b, err := os.ReadFile("/sys/devices/system/cpu/online")
 	if err != nil {

@@ -20,14 +20,14 @@ import (
 
 const (
 	turnTime   = 500 * time.Microsecond // longest polling before a sleep while turns are short
-	stayTime   = time.Millisecond       // the same if each process has a core
-	crowdTime  = 15 * time.Microsecond  // the same while turns are long
+	stayTime   = time.Millisecond       // longest polling before a sleep if each process has a core
+	crowdTime  = 15 * time.Microsecond  // longest polling before a sleep while turns are long
 	longTurn   = time.Millisecond       // minimum length of a long turn, with few processes
-	workTime   = longTurn / 2           // the same with many processes, for each process that shares the core
-	longest    = 4 * time.Millisecond   // upper bound of that minimum, because of many processes some always compute
+	workTime   = longTurn / 2           // minimum length for each process on the core, if there are many
+	longest    = 4 * time.Millisecond   // upper bound of this length: of many processes some always compute
 	freePolls  = 2                      // idle polls before the first turn
 	firstPause = 2                      // number of waits without turns after a long turn
-	otherPause = 64                     // the same if only another job can have taken the core
+	otherPause = 64                     // number of these waits if another job has taken the core
 	maxPause   = 64
 
 	balanceEvery = 32 // turns of a process between two calls of balance
@@ -57,7 +57,7 @@ func newTurns(processes, cores int, balance func()) turns {
 type turn struct {
 	*turns
 	on    bool
-	later bool // turns begin only in stay
+	later bool // the wait takes no turns before stay is called
 }
 
 // begin starts a wait and returns its state and how long it polls first. If each process

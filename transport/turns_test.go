@@ -9,7 +9,8 @@ import (
 )
 
 // After a wait that gets its core back late, a number of waits sleep without taking turns.
-// The number grows with every late wait and shrinks with every other one.
+// The number grows with every such wait and shrinks with every wait that gets its core back in
+// time.
 func TestTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var long bool
@@ -61,8 +62,8 @@ func TestTurns(t *testing.T) {
 	})
 }
 
-// The more processes share a core, the longer is a turn in which each of them works for a
-// short time.
+// The more processes share a core, the longer is a turn in which each of them may work for a short
+// time without making the turn a long one.
 func TestLongTurns(t *testing.T) {
 	for _, tt := range []struct {
 		processes, cores int

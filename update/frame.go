@@ -29,9 +29,9 @@ const (
 type Message struct {
 	Kind      Kind
 	Section   uint64 // number of the section, or of the Once
-	Task      int    // KindUpdate, KindClaim
+	Task      int    // number of the task (KindUpdate, KindClaim)
 	Tasks     int    // number of tasks in the section
-	Signature uint64 // of the section, or of all sections (KindBye)
+	Signature uint64 // signature of the section, or of all sections (KindBye)
 	Deaths    uint64 // number of deaths of this rank (KindOnceQuery, KindOnceNone and KindVerify)
 	Next      int    // KindUpdate: 1 + the task that its sender starts now, as in a claim; 0: none
 	At        int64  // KindUpdate, KindClaim, KindEntered: nanoseconds on the sender's clock, not comparable with other clocks

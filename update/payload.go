@@ -2,8 +2,7 @@ package update
 
 import "fmt"
 
-// Size returns the size of a task's update in bytes, which is that of all regions that the
-// task writes.
+// Size returns the size of a task's update in bytes: the size of all regions that the task writes.
 func Size(regions []Region) int {
 	n := 0
 	for i := range regions {

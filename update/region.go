@@ -32,8 +32,8 @@ type Region struct {
 	Name string
 	Mem  []byte // its capacity is that of the argument
 	of   any    // nil pointer of type *T for elements of type T; for leads the argument
-	// whole is the memory of which Mem is a part, or into which Mem is folded, and extent
-	// its size in bytes. If whole is nil, that memory is Mem.
+	// whole is the memory that contains Mem, or into which Mem is folded, and extent is its size
+	// in bytes. If whole is nil, that memory is Mem.
 	whole   unsafe.Pointer
 	extent  int
 	each    func(lo, hi int)
@@ -134,9 +134,8 @@ func (r *Region) Type() reflect.Type { return reflect.TypeOf(r.of).Elem() }
 // kind identifies the type of an element.
 func (r *Region) kind() uintptr { return *(*uintptr)(unsafe.Pointer(&r.of)) }
 
-// Array returns the argument of the task of which Mem is a part, up to the capacity that
-// the task can access. For Reduce it returns the memory into which Mem is folded. Only
-// checked mode uses it.
+// Array returns the argument of the task that contains Mem, up to the capacity that the task can
+// access. For Reduce it returns the memory into which Mem is folded. Only checked mode uses it.
 func (r *Region) Array() []byte {
 	if r.whole == nil {
 		return r.Mem
@@ -155,7 +154,7 @@ func (r *Region) Whole() Region {
 	return w
 }
 
-// IsBlock reports whether the region is a block of rows and columns, of which Expand makes
+// IsBlock reports whether the region is a block of rows and columns, which Expand splits into
 // several regions.
 func (r *Region) IsBlock() bool { return r.more != nil && r.more.rows > 0 }
 
@@ -179,6 +178,18 @@ func (r *Region) Len() int {
 	return 0
 }
 
+// Window makes an in region of elements lo to hi of s.
+func Window[T any](name string, s []T, lo, hi int) Region {
+	if lo < 0 || hi < lo || hi > len(s) {
+		r := Slice(In, name, s[:0])
+		if r.Err() == nil {
+			r.Fail(fmt.Errorf("in(%s): there are no elements %d to %d of %d", name, lo, hi, len(s)))
+		}
+		return r
+	}
+	return Part(s, Slice(In, name, s[lo:hi]))
+}
+
 // Block makes a region of the rows top..bottom and the columns left..right of a matrix that
 // is stored row by row in s, with width elements per row. A block of whole rows is one
 // piece.
@@ -192,7 +203,11 @@ func Block[T any](mode Mode, name string, s []T, top, bottom, left, right, width
 	case (bottom-1)*width+right > len(s):
 		r.Fail(fmt.Errorf("%s(%s): rows %d to %d of %d elements need %d, and there are %d", mode, name, top, bottom, width, (bottom-1)*width+right, len(s)))
 	default:
-		r = Part(s[:0], Slice(mode, name, s[top*width+left:(bottom-1)*width+right]))
+		whole := s[:0]
+		if mode == In {
+			whole = s // the task must not read the rest
+		}
+		r = Part(whole, Slice(mode, name, s[top*width+left:(bottom-1)*width+right]))
 		if left > 0 || right < width {
 			size := int(r.size)
 			r.more = &more{rows: bottom - top, row: (right - left) * size, stride: width * size}
@@ -201,8 +216,8 @@ func Block[T any](mode Mode, name string, s []T, top, bottom, left, right, width
 	return r
 }
 
-// Plain reports whether Expand would change nothing: no region is a block or reaches others,
-// or has an error.
+// Plain reports whether Expand would change nothing: no region was made by Block or Reaches, or
+// has an error.
 func Plain(regions []Region) bool {
 	for i := range regions {
 		if r := &regions[i]; r.Mode == leads || r.more != nil {

@@ -23,7 +23,7 @@ func TypeSum(task string) uint64 { return xxh3.HashString(task) }
 // its small in arguments. The modes must be those of the clauses. So Add must be called
 // before Aliased, which depends on addresses. Add also returns the Traffic of the task.
 func (s *Signature) Add(task uint64, regions []Region) (read, written int) {
-	sum := task + uint64(len(regions)) // of this task alone, so that a processor can overlap it with that of the next
+	sum := task + uint64(len(regions)) // of one task alone, so that a processor can overlap the hashes of two tasks
 	for i := range regions {
 		r := &regions[i]
 		n := len(r.Mem)

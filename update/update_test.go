@@ -13,6 +13,30 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
+// A window outside of its slice is an error that names the clause and the elements.
+func TestWindow(t *testing.T) {
+	x := []float64{0, 1, 2, 3, 4}
+	for _, c := range []struct {
+		lo, hi int
+		err    string
+	}{
+		{0, 5, ""}, {2, 4, ""}, {3, 3, ""}, {5, 5, ""},
+		{-1, 2, "in(x[f():g()]): there are no elements -1 to 2 of 5"},
+		{2, 6, "in(x[f():g()]): there are no elements 2 to 6 of 5"},
+		{4, 3, "in(x[f():g()]): there are no elements 4 to 3 of 5"},
+	} {
+		r := update.Window("x[f():g()]", x, c.lo, c.hi)
+		if c.err != "" {
+			require.EqualError(t, r.Err(), c.err)
+			continue
+		}
+		require.NoError(t, r.Err())
+		require.Equal(t, update.In, r.Mode)
+		require.Equal(t, c.hi-c.lo, r.Len())
+		require.Len(t, r.Array(), 8*len(x))
+	}
+}
+
 func TestPointerFree(t *testing.T) {
 	type plain struct {
 		A [3]float64
@@ -67,8 +91,8 @@ func TestOverlapAgainstAllPairs(t *testing.T) {
 	require.Greater(t, found, 1000)
 }
 
-// The same holds for sections whose tasks have alike regions, as in a loop: blocks of an
-// array, or the same memory in all tasks.
+// The checker also agrees with a comparison of all pairs if the tasks of a section have alike
+// regions, as in a loop: blocks of an array, or the same memory in all tasks.
 func TestOverlapOfLoopsAgainstAllPairs(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
 	memory := make([]byte, 200)
@@ -238,7 +262,8 @@ func FuzzParseMessage(f *testing.F) {
 	})
 }
 
-// TestForget: a region that is used again is as it was made. Until then it has no memory.
+// TestForget: a region that has dropped its memory has none until Set. After Set the region equals
+// its original.
 func TestForget(t *testing.T) {
 	var arguments struct{ a, b float64 }
 	w := make([]float64, 4)

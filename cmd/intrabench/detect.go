@@ -83,12 +83,12 @@ var detectHead = command{name: detection.HeadCommand, run: func(ctx context.Cont
 	return err
 }}
 
-// detectAgent is the agent of a job of detect.
+// detectAgent runs the agent of a host for a job of detect.
 var detectAgent = command{name: detection.AgentCommand, run: func(context.Context, []string, io.Writer) error {
 	return launch.Serve(context.Background(), os.Stdin, []string{"/proc/self/exe"}, nil)
 }}
 
-// detectJob is the program of a job of detect.
+// detectJob is the program that the jobs of detect run.
 var detectJob = command{name: detection.ProgramCommand, run: func(_ context.Context, args []string, out io.Writer) error {
 	fs := newFlags(detection.ProgramCommand)
 	passes := fs.Int("passes", 0, "number of passes; 0: it does not end by itself")

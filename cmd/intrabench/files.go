@@ -88,7 +88,8 @@ var filesJob = command{name: "files-job", run: func(_ context.Context, args []st
 	return nil // not reached
 }}
 
-// filesPlain is the program of a plain process beside these jobs. Its argument is its number.
+// filesPlain runs one of the plain processes with which files compares jobs. The argument is the
+// number of the process.
 var filesPlain = command{name: "files-plain", run: func(_ context.Context, args []string, out io.Writer) error {
 	fs, j := fileFlags("files-plain")
 	if err := fs.Parse(args); err != nil {

@@ -71,8 +71,8 @@ func TestPingpong(t *testing.T) {
 	})
 }
 
-// Replicas that receive from any source agree on the order. The table has the same program
-// with an assertion that the order does not matter beside it.
+// Replicas that receive from any source agree on the order. Beside them, the table shows the same
+// program with an assertion that the order does not matter.
 func TestPingpongFromAnySource(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "p.json")
 	var out bytes.Buffer

@@ -17,7 +17,7 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/netns"
 )
 
-// runNotice measures what it costs that hosts leave and join while a job runs.
+// runNotice measures the cost of hosts that leave or join while a job runs.
 func runNotice(ctx context.Context, args []string, out io.Writer) error {
 	fs := newFlags("notice")
 	var o notice.Options

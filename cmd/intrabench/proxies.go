@@ -80,10 +80,10 @@ func (f *proxyOptions) check() ([]figures.Config, error) {
 		return nil, errors.New("-hosts is not for -double, whose native run has one process")
 	}
 	configs := figures.ProxyConfigs(f.doubled)
-	if f.hosts { // without stores
+	if f.hosts { // between hosts no stores are possible
 		configs = slices.DeleteFunc(configs, func(c figures.Config) bool { return c.Name == figures.Stored.Name })
 	}
-	if f.limits != "" { // all updates are sent
+	if f.limits != "" { // static gives the size of all updates
 		configs = append(configs, figures.Static)
 	}
 	for _, l := range splitLimits(f.limits) {

@@ -17,8 +17,8 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/needs"
 )
 
-// onDisk runs intrarun with a separate disk, mounted at dir with these options. A script uses
-// the disk before. onDisk returns the exit code and the whole output.
+// onDisk runs intrarun with a separate disk, mounted at dir with these options. The script runs on
+// the disk first. onDisk returns the exit code and the whole output.
 func onDisk(t *testing.T, dir, options, script string, args ...string) (int, string) {
 	line := append(needs.Mounts(t), "mount -t tmpfs -o "+options+" none "+dir+"; "+script, os.Args[0])
 	line = append(line, args...)
@@ -31,8 +31,8 @@ func onDisk(t *testing.T, dir, options, script string, args ...string) (int, str
 	return cmd.ProcessState.ExitCode(), string(out)
 }
 
-// If a write fails for want of room, the error names the file, whatever its kind, and the job
-// fails.
+// If a write fails because the disk is full, the error names the file, whatever its kind, and the
+// job fails.
 func TestFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
@@ -52,7 +52,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// The same holds for a command that cannot print its result.
+// A command that cannot print its result fails, too, and names the reason.
 func TestCommandsOnAFullDisk(t *testing.T) {
 	report := filepath.Join(t.TempDir(), "report.json")
 	require.Equal(t, 0, runJob(t, "-r 2 -report "+report, steps.Program("join", "finish")...).code)

@@ -63,8 +63,8 @@ func run() int {
 		return launch.ExitOK
 	case err != nil:
 		if !errors.Is(err, launcher.ErrAlone) && repeats(os.Args[1:]) {
-			// The first process prints the same for all. The launcher ends this process once
-			// another one has failed, so give the first one time.
+			// The first process prints this error for all processes. The launcher ends the others
+			// once one has failed, so wait until the first has had time to print.
 			time.Sleep(time.Second)
 			return launch.ExitCode(err)
 		}

@@ -28,9 +28,9 @@ type options struct {
 	facts map[string]string   // terms that hold without a flag, with a text about their origin
 
 	ranks, replicas int
-	least           int   // -r MIN..MAX: MIN, while replicas is MAX; 0: they are the same
+	least           int   // MIN of -r MIN..MAX, whose MAX is replicas; 0: -r is one number
 	degrees         []int // of -degrees: the most replicas of each rank
-	leasts          []int // the fewest; nil: they are the same
+	leasts          []int // the fewest replicas of each rank; nil: the same as degrees
 	seed            uint64
 	dir             string // argument of -checkpoint
 	every           uint64

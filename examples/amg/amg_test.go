@@ -245,8 +245,8 @@ func sum(x []float64) (s float64) {
 	return s
 }
 
-// Groups of a chain; of a chain whose ends belong to other ranks; and of unknowns that are
-// not coupled with any on this rank, or with any at all.
+// The test checks the groups of a chain, of a chain whose ends belong to other ranks, and of
+// unknowns that are not coupled with any on this rank, or with any at all.
 func TestAggregate(t *testing.T) {
 	rows := func(cols int, all ...[]int32) *sparse {
 		s := &sparse{cols: cols, ptr: []int64{0}}

@@ -78,8 +78,8 @@ func (g *gmres) normalise(i int, norm float64) {
 	g.s.waxpby(f, g.w, 0, g.w, g.vector(i))
 }
 
-// extend adds a vector to the basis: the product with the last one, orthogonalised against
-// all of them by the modified Gram-Schmidt method.
+// extend adds a vector to the basis: the matrix times the last vector, orthogonalised against all
+// vectors by the modified Gram-Schmidt method.
 func (g *gmres) extend() error {
 	s, column := g.s, &g.triangle[g.j]
 	z, err := s.precondition(g.vector(g.j))

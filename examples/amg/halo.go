@@ -15,17 +15,16 @@ func (g ghost) compare(h ghost) int {
 	return cmp.Or(cmp.Compare(g.rank, h.rank), cmp.Compare(g.index, h.index))
 }
 
-// halo lists the unknowns of a level that are sent to the neighbours, and those that are
-// received. The latter follow the rank's own ones, ordered by rank and number. Matrices are
-// symmetric, so if a rank needs unknowns of a neighbour, the neighbour also needs some of
-// the rank.
+// halo lists the unknowns of a level that are sent to the neighbours, and those that are received.
+// Received unknowns follow the rank's own ones, ordered by rank and number. Matrices are symmetric,
+// so if a rank needs unknowns of a neighbour, the neighbour also needs some of the rank.
 //
 //intra:state
 type halo struct {
 	ranks []int32 // the neighbours
-	give  []int32 // own unknowns that the first neighbour needs, then those for the second, and so on
-	gives []int32 // where those of each neighbour begin, and the end
-	takes []int32 // the same for the received ones
+	give  []int32 // own unknowns that the neighbours need, neighbour by neighbour
+	gives []int32 // where the unknowns for each neighbour begin in give, and the end
+	takes []int32 // where the received unknowns of each neighbour begin, and the end
 }
 
 // Tags of messages.
@@ -136,9 +135,8 @@ func exchangeRows(c *comm.Comm, h *halo, p *sparse) (*sparse, []ghost, error) {
 	return all, all.renumber(h, own), nil
 }
 
-// renumber gives new numbers to the columns in rows of other ranks, from row own on. The
-// new numbers follow the rank's own ones. renumber returns the unknowns that these columns
-// stand for.
+// renumber gives new numbers to the columns in rows of other ranks, beginning with row own. The new
+// numbers follow the rank's own ones. renumber returns the unknowns that these columns stand for.
 func (s *sparse) renumber(h *halo, own int) (ghosts []ghost) {
 	for k, rank := range h.ranks {
 		lo, hi := s.ptr[own+int(h.takes[k])], s.ptr[own+int(h.takes[k+1])]

@@ -13,9 +13,9 @@ const (
 	coarsest   = 10 // maximum number of unknowns of the coarsest level
 )
 
-// hierarchy holds the levels of the multigrid method. A process that continues from saved
-// state builds the finest matrix again. The others are saved, because their construction
-// needs the other ranks.
+// hierarchy holds the levels of the multigrid method. A process that continues from saved state
+// builds the finest matrix again. The other matrices are saved, because their construction needs
+// the other ranks.
 //
 //intra:state skip(p, world, levels, seconds)
 type hierarchy struct {

@@ -32,7 +32,7 @@ func scale(f float64, inverse, r, d []float64) {
 	}
 }
 
-// residual computes the rows from lo on of y = r - A·x.
+// residual computes rows of y = r - A·x, beginning with row lo.
 //
 //intra:task in(a, lo, x, r) out(y)
 func residual(a kernels.Matrix[float64], lo int, x, r, y []float64) {
@@ -40,7 +40,7 @@ func residual(a kernels.Matrix[float64], lo int, x, r, y []float64) {
 	kernels.Waxpby(1, r, -1, y, y)
 }
 
-// direction computes the rows from lo on of d = f·D⁻¹·(r - A·x).
+// direction computes rows of d = f·D⁻¹·(r - A·x), beginning with row lo.
 //
 //intra:task in(a, lo, f, inverse, x, r) out(d)
 func direction(a kernels.Matrix[float64], lo int, f float64, inverse, x, r, d []float64) {
@@ -50,7 +50,7 @@ func direction(a kernels.Matrix[float64], lo int, f float64, inverse, x, r, d []
 	}
 }
 
-// correct computes the rows from lo on of next = x + alpha·d - beta·D⁻¹·A·d. If x is empty
+// correct computes rows of next = x + alpha·d - beta·D⁻¹·A·d, beginning with row lo. If x is empty
 // it counts as 0.
 //
 //intra:task in(a, lo, alpha, beta, inverse, d, x) out(next)
@@ -64,7 +64,7 @@ func correct(a kernels.Matrix[float64], lo int, alpha, beta float64, inverse, d,
 	}
 }
 
-// interpolate computes the rows from lo on of next = x + P·coarse.
+// interpolate computes rows of next = x + P·coarse, beginning with row lo.
 //
 //intra:task in(p, lo, coarse, x) out(next)
 func interpolate(p kernels.Matrix[float64], lo int, coarse, x, next []float64) {
@@ -72,7 +72,7 @@ func interpolate(p kernels.Matrix[float64], lo int, coarse, x, next []float64) {
 	kernels.Waxpby(1, x, 1, next, next)
 }
 
-// countEntries counts the entries of the rows from lo on of a·b.
+// countEntries counts the entries of rows of a·b, beginning with row lo.
 //
 //intra:task in(a, b, lo) scratch(seen) out(count)
 func countEntries(a, b *sparse, lo int, seen, count []int32) {
@@ -93,7 +93,7 @@ func countEntries(a, b *sparse, lo int, seen, count []int32) {
 	}
 }
 
-// fillEntries computes the rows from lo on of a·b. ptr holds where each row begins.
+// fillEntries computes rows of a·b, beginning with row lo. ptr holds where each row begins.
 //
 //intra:task in(a, b, lo, ptr) scratch(seen, sums) out(col, val)
 func fillEntries(a, b *sparse, lo int, ptr []int64, seen []int32, sums []float64, col []int32, val []float64) {
@@ -105,7 +105,7 @@ func fillEntries(a, b *sparse, lo int, ptr []int64, seen []int32, sums []float64
 	}
 }
 
-// fillSmoothed computes the rows from lo on of (I - omega·D⁻¹·F)·t. ptr holds where each
+// fillSmoothed computes rows of (I - omega·D⁻¹·F)·t, beginning with row lo. ptr holds where each
 // row begins.
 //
 //intra:task in(a, near, omega, t, lo, ptr) scratch(seen, sums) out(col, val)

@@ -20,7 +20,7 @@ type level struct {
 	halo          *halo
 	radius        float64 // spectral radius of D⁻¹A, slightly underestimated
 
-	matrix   kernels.Matrix[float64] // a
+	matrix   kernels.Matrix[float64] // a, in the form whose products are fastest
 	up, down kernels.Matrix[float64] // interpolation, and restriction, which is its transpose
 	inverse  []float64               // of the diagonal
 

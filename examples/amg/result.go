@@ -21,7 +21,7 @@ type result struct {
 	Unknowns           []int64    `json:"unknowns"` // of each level
 	Nonzeros           []int64    `json:"nonzeros"`
 	OperatorComplexity float64    `json:"operator_complexity"` // number of all nonzeros divided by those of the finest level
-	GridComplexity     float64    `json:"grid_complexity"`     // the same for unknowns
+	GridComplexity     float64    `json:"grid_complexity"`     // the same ratio for unknowns
 	Iterations         int        `json:"iterations"`
 	History            []float64  `json:"history"`  // norms of the residual, relative to the first
 	Residual           cli.Number `json:"residual"` // residual of the solution, computed from the solution

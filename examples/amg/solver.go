@@ -21,7 +21,7 @@ type solver struct {
 	progress  func()
 
 	x       []float64
-	history []float64 // norm of the residual after each iteration, from 0 on
+	history []float64 // norm of the residual at the start, and after each iteration
 	seconds seconds
 }
 

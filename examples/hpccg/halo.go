@@ -22,17 +22,17 @@ func (b box) exchange(c *comm.Comm, v []float64, arrived [][]float64) error {
 		receives = append(receives, comm.Irecv(c, arrived[len(receives)], comm.AnySource, haloTag))
 	}
 	if b.hasBelow() {
-		sends = append(sends, comm.Isend(c, v[:plane], b.rank-1, haloTag))
+		sends = append(sends, comm.Isend(c, v[b.first():b.first()+plane], b.rank-1, haloTag))
 	}
 	if b.hasAbove() {
-		sends = append(sends, comm.Isend(c, v[b.rows()-plane:b.rows()], b.rank+1, haloTag))
+		sends = append(sends, comm.Isend(c, v[b.above()-plane:b.above()], b.rank+1, haloTag))
 	}
 	for i, r := range receives {
 		status, err := r.Wait()
 		if err != nil {
 			return fmt.Errorf("receive a plane of a neighbour: %w", err)
 		}
-		to := b.below()
+		to := 0
 		if status.Source > b.rank {
 			to = b.above()
 		}

@@ -2,7 +2,7 @@ package main
 
 import "github.com/intrahpc/intra/kernels"
 
-// arithmetic selects how the kernels add. All replicas of a job use the same.
+// arithmetic selects how the kernels add. All replicas of a job use the same arithmetic.
 type arithmetic int
 
 const (
@@ -54,19 +54,20 @@ func waxpbyDot(how arithmetic, alpha float64, x []float64, beta float64, y, w []
 
 // sparsemv computes rows lo to lo+len(y) of y = A·x.
 //
-//intra:task in(a, lo, x) out(y)
+//intra:task in(a, lo, x[a.First(lo, len(y)):a.Last(lo, len(y))]) out(y)
 func sparsemv(a kernels.Matrix[float64], lo int, x, y []float64) {
 	a.MulRows(lo, x, y)
 }
 
-// sparsemvDot computes rows lo to lo+len(y) of y = A·x and returns the inner
-// product of these rows of x and y.
+// sparsemvDot computes rows lo to lo+len(y) of y = A·x and returns the inner product of y
+// and the elements of x on the diagonal. That of row 0 is element first of x.
 //
-//intra:task in(how, a, lo, x) out(y) reduce(+: sum)
-func sparsemvDot(how arithmetic, a kernels.Matrix[float64], lo int, x, y []float64) (sum float64) {
+//intra:task in(how, a, lo, first, x[a.First(lo, len(y)):a.Last(lo, len(y))]) out(y) reduce(+: sum)
+func sparsemvDot(how arithmetic, a kernels.Matrix[float64], lo, first int, x, y []float64) (sum float64) {
+	diagonal := x[first+lo : first+lo+len(y)]
 	if how == simd {
-		return kernels.MulRowsDot(a, lo, x, y)
+		return kernels.MulRowsDot(a, lo, x, diagonal, y)
 	}
 	a.MulRows(lo, x, y)
-	return ddot(how, x[lo:lo+len(y)], y)
+	return ddot(how, diagonal, y)
 }

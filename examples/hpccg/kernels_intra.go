@@ -12,7 +12,7 @@ import (
 //go:embed kernels.go
 var intraSourceKernels string
 
-var _ = intraruntime.Clauses("kernels_intra.go", intraSourceKernels, "5c236b19f7dbec4fa24c61b4da71f3c0")
+var _ = intraruntime.Clauses("kernels_intra.go", intraSourceKernels, "849828a52e78e6fef4bd5388781028b9")
 
 var taskWaxpby = intra.Register("github.com/intrahpc/intra/examples/hpccg.waxpby")
 
@@ -115,61 +115,63 @@ func launchWaxpbyDot(s *intra.Section, how arithmetic, alpha float64, x []float6
 var taskSparsemv = intra.Register("github.com/intrahpc/intra/examples/hpccg.sparsemv")
 
 // launchSparsemv launches sparsemv as a task of s.
-func launchSparsemv(s *intra.Section, a kernels.Matrix[float64], lo int, x, y []float64) {
+func launchSparsemv(s *intra.Section, a_ kernels.Matrix[float64], lo_ int, x, y_ []float64) {
 	type arguments struct {
-		a  kernels.Matrix[float64]
-		lo int
-		x  []float64
-		y  []float64
+		a_  kernels.Matrix[float64]
+		lo_ int
+		x   []float64
+		y_  []float64
 	}
 	slot := intraruntime.Slot[arguments](s, taskSparsemv)
 	args := &slot.Arguments
 	if slot.Body == nil {
 		slot.Regions = []intra.Region{
-			intra.InVar("lo", &args.lo),
-			intra.In("x", x),
-			intra.Out("y", y),
-			intraruntime.Reach("a", a),
+			intra.InVar("lo", &args.lo_),
+			intraruntime.Window("x[a.First(lo, len(y)):a.Last(lo, len(y))]", x[:], a_.First(lo_, len(y_)), a_.Last(lo_, len(y_))),
+			intra.Out("y", y_),
+			intraruntime.Reach("a", a_),
 		}
-		slot.Body = func() { sparsemv(args.a, args.lo, args.x, args.y) }
+		slot.Body = func() { sparsemv(args.a_, args.lo_, args.x, args.y_) }
 	}
-	args.a, args.lo, args.x, args.y = a, lo, x, y
-	intraruntime.Set(&slot.Regions[1], x)
-	intraruntime.Set(&slot.Regions[2], y)
-	slot.Regions[3] = intraruntime.Reach("a", a)
+	args.a_, args.lo_, args.x, args.y_ = a_, lo_, x, y_
+	slot.Regions[1] = intraruntime.Window("x[a.First(lo, len(y)):a.Last(lo, len(y))]", x[:], a_.First(lo_, len(y_)), a_.Last(lo_, len(y_)))
+	intraruntime.Set(&slot.Regions[2], y_)
+	slot.Regions[3] = intraruntime.Reach("a", a_)
 	s.LaunchKept(taskSparsemv, slot.Body, slot.Regions)
 }
 
 var taskSparsemvDot = intra.Register("github.com/intrahpc/intra/examples/hpccg.sparsemvDot")
 
 // launchSparsemvDot launches sparsemvDot as a task of s.
-func launchSparsemvDot(s *intra.Section, how arithmetic, a kernels.Matrix[float64], lo int, x, y []float64, sum *float64) {
+func launchSparsemvDot(s *intra.Section, how arithmetic, a_ kernels.Matrix[float64], lo_, first int, x, y_ []float64, sum *float64) {
 	cell, region := intra.Reduce(s, "sum", sum, func(a, b float64) float64 { return a + b })
 	type arguments struct {
-		how  arithmetic
-		a    kernels.Matrix[float64]
-		lo   int
-		x    []float64
-		y    []float64
-		cell *float64
+		how   arithmetic
+		a_    kernels.Matrix[float64]
+		lo_   int
+		first int
+		x     []float64
+		y_    []float64
+		cell  *float64
 	}
 	slot := intraruntime.Slot[arguments](s, taskSparsemvDot)
 	args := &slot.Arguments
 	if slot.Body == nil {
 		slot.Regions = []intra.Region{
 			intra.InVar("how", &args.how),
-			intra.InVar("lo", &args.lo),
-			intra.In("x", x),
-			intra.Out("y", y),
+			intra.InVar("lo", &args.lo_),
+			intra.InVar("first", &args.first),
+			intraruntime.Window("x[a.First(lo, len(y)):a.Last(lo, len(y))]", x[:], a_.First(lo_, len(y_)), a_.Last(lo_, len(y_))),
+			intra.Out("y", y_),
 			region,
-			intraruntime.Reach("a", a),
+			intraruntime.Reach("a", a_),
 		}
-		slot.Body = func() { *args.cell = sparsemvDot(args.how, args.a, args.lo, args.x, args.y) }
+		slot.Body = func() { *args.cell = sparsemvDot(args.how, args.a_, args.lo_, args.first, args.x, args.y_) }
 	}
-	args.how, args.a, args.lo, args.x, args.y, args.cell = how, a, lo, x, y, cell
-	intraruntime.Set(&slot.Regions[2], x)
-	intraruntime.Set(&slot.Regions[3], y)
-	slot.Regions[4] = region
-	slot.Regions[5] = intraruntime.Reach("a", a)
+	args.how, args.a_, args.lo_, args.first, args.x, args.y_, args.cell = how, a_, lo_, first, x, y_, cell
+	slot.Regions[3] = intraruntime.Window("x[a.First(lo, len(y)):a.Last(lo, len(y))]", x[:], a_.First(lo_, len(y_)), a_.Last(lo_, len(y_)))
+	intraruntime.Set(&slot.Regions[4], y_)
+	slot.Regions[5] = region
+	slot.Regions[6] = intraruntime.Reach("a", a_)
 	s.LaunchKept(taskSparsemvDot, slot.Body, slot.Regions)
 }

@@ -22,16 +22,20 @@ func (b box) rows() int { return b.plane() * b.nz }
 func (b box) hasBelow() bool { return b.rank > 0 }
 func (b box) hasAbove() bool { return b.rank < b.size-1 }
 
-// A vector to which a matrix is applied holds the rank's own points, then the plane of the
-// rank below, then that of the rank above.
-func (b box) below() int { return b.rows() }
+// A vector to which a matrix is applied holds the plane of the rank below, the rank's own
+// points, and the plane of the rank above. So the columns of neighbouring rows are close to
+// each other.
 
-func (b box) above() int {
+// first returns the index of the rank's first point in such a vector.
+func (b box) first() int {
 	if b.hasBelow() {
-		return b.rows() + b.plane()
+		return b.plane()
 	}
-	return b.rows()
+	return 0
 }
+
+// above returns the index of the plane of the rank above.
+func (b box) above() int { return b.first() + b.rows() }
 
 func (b box) cols() int {
 	n := b.above()
@@ -41,22 +45,19 @@ func (b box) cols() int {
 	return n
 }
 
+// own returns the rank's own points of such a vector.
+func (b box) own(v []float64) []float64 { return v[b.first():b.above()] }
+
 // column returns the index of point (x, y, z) in such a vector, and whether
-// there is such a point.
+// there is such a point. z is -1 or nz in the neighbours' planes.
 func (b box) column(x, y, z int) (int, bool) {
 	if x < 0 || x >= b.nx || y < 0 || y >= b.ny {
 		return 0, false
 	}
-	in := y*b.nx + x
-	switch {
-	case z >= 0 && z < b.nz:
-		return z*b.plane() + in, true
-	case z < 0 && b.hasBelow():
-		return b.below() + in, true
-	case z >= b.nz && b.hasAbove():
-		return b.above() + in, true
+	if z < 0 && !b.hasBelow() || z >= b.nz && !b.hasAbove() {
+		return 0, false
 	}
-	return 0, false
+	return b.first() + z*b.plane() + y*b.nx + x, true
 }
 
 // format is the format of the matrix.
@@ -119,7 +120,7 @@ func (b box) generate(f format) (kernels.Matrix[float64], []float64, error) {
 				continue
 			}
 			v := -1.0
-			if c == row {
+			if c == b.first()+row {
 				v = 27
 			}
 			columns, values = append(columns, int32(c)), append(values, v)

@@ -53,7 +53,7 @@ func (s *solver) sparsemvDot(x, y []float64) (sum float64) {
 	defer s.clock(&s.seconds.Sparsemv)()
 	//intra:section on(s.p)
 	for lo, hi := range intra.Blocks(len(y), s.tasks) {
-		sum += sparsemvDot(s.how, s.a, lo, x, y[lo:hi])
+		sum += sparsemvDot(s.how, s.a, lo, s.box.first(), x, y[lo:hi])
 	}
 	return sum
 }

@@ -16,7 +16,7 @@ import (
 //go:embed sections.go
 var intraSourceSections string
 
-var _ = intraruntime.Embedded("sections_intra.go", intraSourceSections, "fdcd058c00eb03b0ec200b06e76df01762751bdf7c0d809f9dd03cebf440adf5")
+var _ = intraruntime.Embedded("sections_intra.go", intraSourceSections, "41cc6002a93a94487bd6af9a55ecf29c1daeb63e211688997074a575f4bfdf20")
 
 var _ = intraruntime.Lines("24:12 27:14 29:15 31:16 32:16 37:21 40:23 42:24 44:25 45:25 51:31 54:33 56:34 58:35 59:35 65:41 68:43 70:44 72:45 73:45 80:52 83:54 85:55 87:56 88:56")
 
@@ -83,7 +83,7 @@ func (s *solver) sparsemvDot(x, y []float64) (sum float64) {
 	{
 		section := s.p.Section(intraruntime.At("hpccg/sections.go:55"))
 		for lo, hi := range intra.Blocks(len(y), s.tasks) {
-			launchSparsemvDot(section, s.how, s.a, lo, x, y[lo:hi], &sum)
+			launchSparsemvDot(section, s.how, s.a, lo, s.box.first(), x, y[lo:hi], &sum)
 		}
 		section.MustEnd()
 	}

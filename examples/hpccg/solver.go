@@ -198,7 +198,7 @@ func (s *solver) gather() error {
 }
 
 // direction returns the rank's own part of the search direction.
-func (s *solver) direction() []float64 { return s.p2[:s.box.rows()] }
+func (s *solver) direction() []float64 { return s.box.own(s.p2) }
 
 // begin computes the residual of the first guess.
 func (s *solver) begin() error {

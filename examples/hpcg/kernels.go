@@ -19,8 +19,8 @@ func dot(x, y []float64) (sum float64) { return kernels.Dot(x, y) }
 //intra:task in(a, lo, x) out(y)
 func multiply(a *kernels.Sliced[float64], lo int, x, y []float64) { a.MulRows(lo, x, y) }
 
-// sweep sets x, the rows of a slab from lo on, to the result of a sweep for A·x = r from
-// the guess 0.
+// sweep sets x, the rows of a slab that begins with row lo, to the result of a sweep for A·x = r
+// from the guess 0.
 //
 //intra:task in(g, lo, r) out(x)
 func sweep(g *kernels.GaussSeidel[float64], lo int, r, x []float64) {
@@ -28,8 +28,8 @@ func sweep(g *kernels.GaussSeidel[float64], lo int, r, x []float64) {
 	g.Solve(lo, x)
 }
 
-// sweepAgain sets next, the rows of a slab from lo on, to the result of a sweep from the
-// guess x.
+// sweepAgain sets next, the rows of a slab that begins with row lo, to the result of a sweep from
+// the guess x.
 //
 //intra:task in(a, g, lo, r, x) out(next)
 func sweepAgain(a *kernels.Sliced[float64], g *kernels.GaussSeidel[float64], lo int, r, x, next []float64) {
@@ -39,7 +39,7 @@ func sweepAgain(a *kernels.Sliced[float64], g *kernels.GaussSeidel[float64], lo 
 	kernels.Waxpby(1, x[lo:lo+len(next)], 1, next, next)
 }
 
-// relax sets next, rows of one colour from lo on, to the solution of their equations for
+// relax sets next, rows of one colour beginning with row lo, to the solution of their equations for
 // given x of all other colours.
 //
 //intra:task in(a, diag, lo, r, x) out(next)
@@ -50,8 +50,8 @@ func relax(a *kernels.Sliced[float64], diag []float64, lo int, r, x, next []floa
 	}
 }
 
-// restrict computes the right-hand side of rows of the coarser level, from lo on. It is the
-// residual r - A·x in the given rows of this level, which are the rows of a.
+// restrict computes the right-hand side of rows of the coarser level, beginning with row lo. It is
+// the residual r - A·x in the given rows of this level, which are the rows of a.
 //
 //intra:task in(a, lo, x, r, rows) out(coarse)
 func restrict(a *kernels.Sliced[float64], lo int, x, r []float64, rows []int32, coarse []float64) {
@@ -61,7 +61,7 @@ func restrict(a *kernels.Sliced[float64], lo int, x, r []float64, rows []int32, 
 	}
 }
 
-// prolong adds the solution of the coarser level to x, the rows from lo on.
+// prolong adds the solution of the coarser level to x, which are rows beginning with row lo.
 //
 //intra:task in(solution, coarse, fine, lo) inout(x)
 func prolong(solution []float64, coarse, fine []int32, lo int, x []float64) {

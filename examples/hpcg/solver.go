@@ -26,7 +26,7 @@ type solver struct {
 	began   bool
 	rtz     float64   // r·z of the previous iteration
 	norm    float64   // norm of the residual
-	history []float64 // norm after each iteration, from 0 on
+	history []float64 // norm at the start, and after each iteration
 	seconds seconds
 }
 

@@ -16,7 +16,7 @@ type factors struct {
 	p        *intra.Process
 	n, tasks int
 
-	a       []float64 // the matrix, row by row; U from the diagonal on and L below it, in the columns before column
+	a       []float64 // the matrix, by rows; columns before column hold the factors L and U
 	swapped []int     // row that was swapped with row k, for each column k before column
 	column  int       // next column; n: the matrix has to be filled
 	times   []seconds // of complete factorizations

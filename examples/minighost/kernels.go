@@ -2,8 +2,8 @@ package main
 
 import "github.com/intrahpc/intra/kernels"
 
-// average computes rows of the next grid, v, from row lo on: the mean of each point of u
-// and its neighbours. Points of the halo in these rows become zero.
+// average computes rows of the next grid, v, beginning with row lo: the mean of each point of u and
+// its neighbours. Points of the halo in these rows become zero.
 //
 //intra:task in(u, s, b, lo) out(v)
 func average(u []float64, s stencil, b box, lo int, v []float64) {

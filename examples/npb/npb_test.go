@@ -80,8 +80,8 @@ func TestKills(t *testing.T) {
 	}
 }
 
-// A program without replicas and without intrarun: its text output, and its errors
-// about wrong flags. By default only the programs of TestKills run; with INTRA_MATRIX all do.
+// A program that runs without replicas and without intrarun prints its result as text, and refuses
+// wrong flags. By default only the programs of TestKills run; with INTRA_MATRIX all do.
 func TestOutput(t *testing.T) {
 	for _, x := range jobtest.Some(programs, some...) {
 		p, title := program(x.name, x.fields), strings.ToUpper(x.name)

@@ -10,8 +10,8 @@
 //
 // The computation of a task stays in registers and the nearest cache. Its length is set by
 // -iters, so that the overhead of a task can be measured. Each rank owns a block of points. It
-// computes those of a step in a section, after it has received what they need of other ranks.
-// The values do not depend on the number of ranks.
+// first receives the values that its points need from other ranks, and then computes its points of
+// the step in a section. The values do not depend on the number of ranks.
 //
 //	intrarun -r 2 ./examples/taskbench -pattern fft -iters 64
 //	intrarun -n 4 -r 2 -kill 1.0@update:500 ./examples/taskbench -pattern tree -json

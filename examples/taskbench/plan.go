@@ -7,7 +7,7 @@ import (
 	"github.com/intrahpc/intra/comm"
 )
 
-// plan is what a rank does in the steps of one kind.
+// plan lists the sources and messages of a rank in the steps of one kind.
 type plan struct {
 	lo       int     // first point of the rank
 	sources  [][]int // of each of its points

@@ -69,7 +69,7 @@ type Link struct {
 	Meet          *[2]job.Peer // describes the two if one of them is a joiner
 }
 
-// AskQuiet requests Quiet with that number. The driver answers once it has taken all output
+// AskQuiet requests a Quiet with the same number. The driver answers once it has taken all output
 // that the process has written so far. It does not answer for a process that has exited.
 type AskQuiet struct {
 	To
@@ -95,31 +95,32 @@ type Move struct {
 	Process job.Process
 }
 
-// FinishOutput completes the output of a process that has exited. The answer is OutputSettled.
-// Before it, the driver prints the process's report of its own death.
+// FinishOutput completes the output of a process that has exited. The driver prints the process's
+// report of its own death, and then answers OutputSettled.
 type FinishOutput struct {
 	To
 	Process      job.Process // the slot that the printed report names
 	Died, Itself bool        // Died: it died before its end; Itself: no signal killed it
 }
 
-// Free lets the agent of a node exit that was given notice: its last process is gone. If Why is
-// not empty, the node cannot leave for that reason, and the agent ends at once with its processes.
+// Free lets the agent of a node that was given notice exit, because its last process is gone. If
+// Why is not empty, the node cannot leave for that reason; then the agent and its processes end at
+// once.
 type Free struct {
 	Node detect.ID
 	Why  string
 }
 
-// Admit makes a host a part of the job that has joined it.
+// Admit makes a host that has joined a part of the job.
 type Admit struct{ Host decision.Host }
 
-// HandOver makes another host the head. The answer is Retired, once this head may make no more
-// decisions. While no other host can become the head, there is none.
+// HandOver makes another host the head. The driver answers Retired once this head may make no more
+// decisions. It does not answer while no other host can become the head.
 type HandOver struct{}
 
-// Propose requests that an entry be kept. The answer, once it is kept, is Committed; answers
-// arrive in the order of the proposals. The answer is immediate if the decisions are not
-// replicated. The driver repeats the proposal until it succeeds, or answers Retired.
+// Propose requests that an entry be kept. The driver repeats the proposal until it succeeds, or
+// answers Retired. Once the entry is kept, it answers Committed, in the order of the proposals. If
+// the decisions are not replicated, it answers immediately.
 type Propose struct{ Entry decision.Entry }
 
 // Open looks for the files of a job. The answer is Opened.

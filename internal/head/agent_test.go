@@ -14,9 +14,9 @@ type agent struct {
 	w      *world
 	node   detect.ID
 	lost   bool
-	absent bool      // its host waits to join; it is lost until then
+	absent bool      // its host waits to join, and counts as lost until then
 	doomed bool      // its host is lost when it joins
-	beside detect.ID // the node of the start on its host, 0 if there is none
+	beside detect.ID // the node of the job's start on the same host, 0 if there is none
 	log    agentlog.Host[Event, *proc]
 	all    []*proc
 	inbox  []Action   // actions of the head, on their way

@@ -12,8 +12,8 @@ import (
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
-// A host that joins the running job becomes room for replacements and spares once that is
-// decided. The processes of the job learn nothing of it before one of them gets a peer there.
+// A host that joins the running job offers room for replacements and spares once the decision to
+// admit it is kept. A process of the job learns of the host only when it gets a peer there.
 
 // ErrNoHost marks a host that cannot join.
 var ErrNoHost = errors.New("the host cannot join the job")
@@ -62,7 +62,8 @@ func (h *Head) hostJoined(host *decision.Host) {
 	h.recovery.notify(func(d *recovery.Head, now time.Duration) []recovery.Action { return d.Room(now) })
 }
 
-// enter adds a host that has joined to the nodes, unless it is there.
+// enter adds a host that has joined to the nodes of c. It returns false if the host is there
+// already.
 func (c *Config) enter(host *decision.Host) bool {
 	if c.node(host.Node) != nil {
 		return false

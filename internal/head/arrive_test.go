@@ -24,8 +24,8 @@ func (w *world) arrive() {
 	w.step(HostArrives{Host: w.newcomer(a), Beside: a.beside != 0})
 }
 
-// checkBeside checks that the head of a host which leaves hands over only when the hosts that have
-// joined there have left.
+// checkBeside checks that a head whose host leaves hands over only after the hosts that have joined
+// on the same machine have left.
 func (w *world) checkBeside(l decision.Leave) {
 	for _, h := range w.state.Hosts {
 		a := w.agent(h.Node)
@@ -41,8 +41,8 @@ func (w *world) checkBeside(l decision.Leave) {
 	}
 }
 
-// turnAway loses the hosts that have waited for a head that is lost. Those whose joining is
-// kept are declared lost.
+// turnAway loses the hosts that wait for a head that is lost. If the decision to admit a host is
+// kept, the host is declared lost.
 func (w *world) turnAway() {
 	for _, a := range w.agents {
 		if !a.absent {
@@ -57,7 +57,7 @@ func (w *world) turnAway() {
 	}
 }
 
-// kept reports whether it is kept that a host has joined.
+// kept reports whether the decision that a host joins is kept.
 func (w *world) kept(a *agent) bool {
 	return slices.ContainsFunc(w.state.Hosts, func(h decision.Host) bool { return h.Node == a.node })
 }
@@ -91,8 +91,8 @@ func (w *world) checkNewcomers(v *decision.Place, relieves bool) {
 // late reports whether a process was started as a spare of the running job.
 func (w *world) late(id job.Process) bool { return id.Rank >= len(w.spec.degrees)+w.spec.spares }
 
-// checkSpare checks that a late spare is not one too many, and is on a host on which none has
-// ended without a slot. It counts those that get a slot.
+// checkSpare checks that a late spare does not exceed the number of spares, and that no earlier
+// spare on its host has ended without a slot. It counts the late spares that get a slot.
 func (w *world) checkSpare(e decision.Entry) {
 	if !e.Spare {
 		w.seen["a late spare gets a slot"]++
@@ -120,7 +120,7 @@ func (w *world) checkSpare(e decision.Entry) {
 	}
 }
 
-// A host joins by name once, if the job can use it.
+// A host can join once under its name, if the job can use it.
 func TestHostsThatMayJoin(t *testing.T) {
 	newHead := func(replace bool) *Head {
 		h := New(Config{Degrees: []int{1}, Nodes: []Node{{ID: 2, Name: "h1", Slots: 1}}, Of: map[job.Process]detect.ID{{}: 2}, Replace: replace, Self: FirstHead})

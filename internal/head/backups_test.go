@@ -21,7 +21,7 @@ type solver struct {
 	points uint64
 	pass   time.Duration // time from one safe point to the next
 	cut    time.Duration // time for which a cut stops all ranks
-	copy   time.Duration // further time for which a backup stops them
+	copy   time.Duration // further time for which a backup stops all ranks
 	back   time.Duration // time from a death until all ranks have rolled back
 }
 

@@ -61,7 +61,7 @@ func (j *judge) blame(by *member, c *job.Blame) {
 	}
 }
 
-// leaves returns the set of processes that are in the rank, or about to end.
+// leaves returns a function that reports whether a process is in the rank or about to end.
 func (j *judge) leaves(rank int) func(job.Process) bool {
 	return func(p job.Process) bool { return p.Rank == rank || j.members.places[p].ending != nil }
 }

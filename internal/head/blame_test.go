@@ -118,8 +118,8 @@ func TestBlameForAMessageOutlivesTheProcess(t *testing.T) {
 }
 
 // The report counts the comparisons of all replicas. If a difference blames no process, all
-// replicas of the rank have found it, and it counts once. For the time that a blamed process
-// has erred, its own report counts.
+// replicas of the rank have found it, and it counts once. A blamed process knows best for how long
+// it has erred, so its own report of that time counts.
 func TestCorruptionInTheReport(t *testing.T) {
 	s := begun(t, "degrees=2,1", "hosts=3", "verify")
 	require.Equal(t, &runreport.Corruption{Blamed: []runreport.Blamed{}}, s.head.Summary().SDC)

@@ -11,7 +11,7 @@ import (
 // Exit codes of a job.
 const (
 	ExitOK       = 0
-	ExitFailed   = 1 // a rank's last replica ended by itself, or checked mode found something
+	ExitFailed   = 1 // a rank's last replica ended by itself, or checked mode found an error
 	ExitRefused  = 2 // nothing was started, or the processes do not fit together
 	ExitLost     = 3 // a rank's last replica was killed, fenced or lost with its host
 	ExitDiverged = 4 // replicas diverged
@@ -24,10 +24,10 @@ const (
 // this ID.
 const FirstHead detect.ID = 1
 
-// Config describes the job to its head. A successor gets the same, except for Self.
+// Config describes the job to its head. A successor gets the same Config, except for Self.
 type Config struct {
 	Degrees []int                     // slots of each rank: the most replicas that it can have
-	Least   []int                     // the fewest; nil: every rank has as many as it has slots
+	Least   []int                     // the fewest replicas of each rank; nil: as many as it has slots
 	Nodes   []Node                    // hosts on which processes may run; a job on one host has one node
 	Of      map[job.Process]detect.ID // the node of each process at the beginning; a slot without one is vacant until a host has room
 	Spares  []detect.ID               // the node of each spare
@@ -63,7 +63,7 @@ type Config struct {
 	// none. If Replicated is set, other hosts also keep its decisions, and a successor may take
 	// over there. Members are the nodes that keep them at the beginning.
 	Self, Home detect.ID
-	Beside     []detect.ID // the nodes on its host that have joined the running job
+	Beside     []detect.ID // the nodes on the host of this head that have joined the running job
 	FirstHost  string      // the name of the host of the first head
 	Replicated bool
 	Members    []detect.ID

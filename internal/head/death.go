@@ -255,8 +255,8 @@ func (ds *deaths) programGone(m *member) {
 	ds.kill(m)
 }
 
-// runFailed handles the report that run has failed in a process, which exits now. Replicas
-// also fail in the same way, so it prints the same report once.
+// runFailed handles the report that run has failed in a process, which exits now. Replicas of a
+// rank often fail with the same text, so runFailed prints each text once.
 func (ds *deaths) runFailed(m *member, f job.Failure) {
 	if text := fmt.Sprintf("%s: %s", f.Kind, f.Text); slices.Contains(ds.lastWords, text) {
 		ds.detailf("%s says the same: %s", m.name(), firstLine(text))

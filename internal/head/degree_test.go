@@ -22,8 +22,8 @@ func ranged(t *testing.T) *Head {
 	return s.head
 }
 
-// The replica that is let go first is one on a host that leaves, then the one that protects its
-// rank least, then the one on the most crowded host.
+// The head first lets go a replica on a host that leaves, then the one that protects its rank
+// least, then the one on the most crowded host.
 func TestWhichReplicaIsLetGo(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -32,7 +32,7 @@ func TestWhichReplicaIsLetGo(t *testing.T) {
 		slots  []int
 		leaves detect.ID
 		want   int // replica
-		than   int // another one, which goes later
+		than   int // a replica that is let go after want
 	}{
 		{"on the host of another one", []detect.ID{2, 3, 3}, nil, []int{1, 8, 8}, 0, 1, 0},
 		{"in the rack of another one", []detect.ID{2, 3, 4}, []string{"a", "b", "b"}, []int{1, 8, 8}, 0, 1, 0},
@@ -101,7 +101,8 @@ func TestRackOfAJoiner(t *testing.T) {
 	require.Equal(t, detect.ID(2), h.members.elsewhere(at(0, 1), 0).ID)
 }
 
-// The numbers of replicas that ranks cannot have are refused, with the place and the cure.
+// A request for numbers of replicas that ranks cannot have is refused with an error that names the
+// place and the cure.
 func TestNumbersOfReplicasAreRefused(t *testing.T) {
 	h := ranged(t)
 	require.ErrorContains(t, h.MayDegrees(map[int]int{0: 1}), "rank 0 has reached no safe point yet")

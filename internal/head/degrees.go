@@ -8,7 +8,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// degrees returns how many replicas each rank had at the start, and each change of that.
+// degrees returns how many replicas each rank had at the start, and each later change.
 func (h *Head) degrees() (start []int, changes []runreport.DegreeChange) {
 	start, changes = make([]int, len(h.config.Degrees)), []runreport.DegreeChange{}
 	for _, p := range job.Processes(h.config.Degrees) {

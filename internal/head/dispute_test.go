@@ -24,7 +24,7 @@ func backing(t *testing.T) *script {
 	return s
 }
 
-// backedUp begins such a job, and completes its backup.
+// backedUp begins the job of backing, and completes its backup.
 func backedUp(t *testing.T) *script {
 	s := backing(t)
 	for _, p := range []string{"0.0@2", "1.0@3"} { // the hosts that the plan of the backup names
@@ -110,9 +110,8 @@ func TestStatesThatDifferAgainWithoutOthers(t *testing.T) {
 	require.Contains(t, s.head.outcome.text, "the job has rolled back for that once, and cannot go on with all its replicas replaced")
 }
 
-// A report that arrives while the first backup is being stored waits for that backup, as there
-// is no other one. It does not wait forever. It does not wait either for a backup that will
-// never be complete.
+// A report that arrives while the first backup is being stored waits for that backup, as there is
+// no other one. The wait is bounded, and ends at once if the backup will never be complete.
 func TestDisputeWhileTheFirstBackupIsStored(t *testing.T) {
 	for name, c := range map[string]struct {
 		then  func(s *script)

@@ -88,8 +88,8 @@ func (j *judge) undescribedAnywhere() (any bool) {
 	return any && j.phase == over
 }
 
-// knows returns the first process that has reported a difference of hashes in its rank, while
-// the values are not compared yet.
+// knows returns the first process of a rank that has reported a difference of hashes. It returns
+// nil if there is none, or if the difference has been handled.
 func (j *judge) knows(rank int) *member {
 	if i := slices.IndexFunc(j.members.all, func(m *member) bool { return m.process.Rank == rank && m.knows() }); i >= 0 && j.diverged[rank] == "" {
 		return j.members.all[i]
@@ -102,8 +102,8 @@ func (j *judge) known(m *member, why string) string {
 	return fmt.Sprintf("%s, since %s: %s", m.stats.Watched.Known, why, job.DivergeAdvice(j.config.Setup.Check))
 }
 
-// orDiverged returns the outcome of a job that is about to end with another error. If a
-// difference is known, that is the more likely cause.
+// orDiverged returns the outcome of a job that is about to end with error o. If a difference of
+// hashes is known, divergence is the likelier cause and becomes the outcome.
 func (j *judge) orDiverged(o outcome) outcome {
 	if j.config.Setup.Diverge != job.DivergeStrict || j.retired || o.code != ExitFailed && o.code != ExitLost {
 		return o
@@ -162,8 +162,8 @@ func (j *judge) compare(m *member) {
 	}
 }
 
-// divergedBefore ends the job if m has run other sections before a cut than another replica of
-// its rank in the same cut. It reports whether it has ended the job.
+// divergedBefore ends the job if the sections that m ran before a cut differ from those of another
+// replica of its rank. It reports whether it has ended the job.
 func (j *judge) divergedBefore(m *member, r *job.Reply) bool {
 	m.cut = r
 	for other := range j.members.replicas(m.process.Rank) {

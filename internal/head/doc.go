@@ -34,7 +34,7 @@
 //	judge     judge.go suspect.go dispute.go blame.go diverge.go outlast.go: faults of processes, and what follows
 //	deaths    death.go: causes and verdicts
 //	leaves    drain.go handover.go ending.go: hosts and processes that leave on notice
-//	Head      arrive.go degrees.go head.go log.go message.go end.go notice.go restore.go status.go stays.go summary.go: events, decisions, reports
+//	Head      arrive.go degrees.go head.go log.go message.go end.go notice.go restore.go setdegrees.go status.go stays.go summary.go: events, decisions, reports
 //
 // Restore makes a successor from the decisions and from the reports of the agents. It
 // continues where the lost head was, and repeats messages that may not have arrived. The

@@ -66,7 +66,7 @@ func (ls *leaves) other(m *member, node detect.ID) *member {
 	return nil
 }
 
-// departs reports whether it is being decided that a process leaves its rank.
+// departs reports whether a decision that a process leaves its rank is pending.
 func (ls *leaves) departs(m *member) bool {
 	return slices.ContainsFunc(ls.desk.asked, func(e decision.Entry) bool {
 		return e.Recovery != nil && slices.Contains(e.Recovery.Departed, m.endpoint())
@@ -83,7 +83,7 @@ func (ls *leaves) request(e Leave) {
 	if ls.phase > working || e.Node != 0 && e.Node != ls.config.Self && ls.config.node(e.Node) == nil {
 		return
 	}
-	if e.Node != 0 && ls.state.HasLeft(e.Node) { // its agent repeats to a successor that it is to leave
+	if e.Node != 0 && ls.state.HasLeft(e.Node) { // the agent repeats its notice to a successor
 		return
 	}
 	entry := decision.Entry{Kind: decision.Left, Node: e.Node, Text: e.Reason}

@@ -23,7 +23,7 @@ func (ls *leaves) end(reason string, within time.Duration) {
 	ls.propose(e)
 }
 
-// ending acts on that kept decision.
+// ending acts on the kept decision that the job writes a last set of files and ends.
 func (ls *leaves) ending() {
 	e := ls.state.Ending
 	if e == nil || ls.phase != working {
@@ -33,8 +33,8 @@ func (ls *leaves) ending() {
 	ls.continueEnding()
 }
 
-// continueEnding requests the last set, also under a successor, or after the one before was
-// abandoned.
+// continueEnding requests the last set. It is also called by a successor, and after the last set
+// was abandoned.
 func (ls *leaves) continueEnding() {
 	if ls.state.Ending != nil && ls.phase <= working {
 		ls.watch(ls.state.Ending.Until)
@@ -53,7 +53,7 @@ func (ls *leaves) finishEnding() {
 		return
 	}
 	whole := slices.ContainsFunc(ls.state.Sets, func(s decision.Set) bool { return s.Done == nil && s.Abandoned == nil })
-	if e.Until == 0 || ls.elapsed() < e.Until || whole { // a set that every rank has written its file of is complete in a moment
+	if e.Until == 0 || ls.elapsed() < e.Until || whole { // a set with all files is complete in a moment
 		return
 	}
 	if code, text, ok := ls.restartable("; the last set was not complete in time"); ok {

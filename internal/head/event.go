@@ -41,8 +41,7 @@ type Joined struct {
 	Hello *job.Hello
 }
 
-// Said passes on a message of a process that has joined. The driver keeps job.KindTrace
-// from the head.
+// Said passes on a message of a process that has joined. The driver does not pass on job.KindTrace.
 type Said struct {
 	From
 	Message *job.Message
@@ -80,7 +79,7 @@ type Exit struct {
 	Text    string
 	Crashed bool   // the Go runtime has written the text of a crash
 	Quit    bool   // the crash was caused by SIGQUIT
-	Memory  string // where memory is limited, if the kernel has killed the process for want of it; else ""
+	Memory  string // if the kernel killed the process to free memory: where memory is limited
 }
 
 // ProgramGone reports that the program has exited, while the wrapper that started it still

@@ -199,7 +199,7 @@ func (w *world) loseHead() {
 	w.succeed()
 }
 
-// handOver makes another host the head, as this one has decided.
+// handOver makes another host the head, as the present head has decided.
 func (w *world) handOver() {
 	w.seen["a head hands over"]++
 	if w.state.Recovery.Rolling {

@@ -46,7 +46,7 @@ func (ls *leaves) handOver() {
 	}
 	l := ls.state.Leaving[i]
 	late := l.Until > 0 && ls.elapsed() >= l.Until
-	stays := func(id detect.ID) bool { return ls.state.Leaves(id) && !ls.state.HasLeft(id) } // not Done: a process may have been placed there since
+	stays := func(id detect.ID) bool { return ls.state.Leaves(id) && !ls.state.HasLeft(id) } // Done is not enough: a process may have been placed there since
 	if slices.ContainsFunc(append(ls.here(), l.Node), stays) && !late {
 		return
 	}

@@ -113,7 +113,7 @@ func (h *Head) step(e Event) {
 	case Noticed:
 		h.notified(e.Node)
 	case SetDegrees:
-		h.members.setDegrees(e)
+		h.setDegrees(e)
 	case HostArrives:
 		h.arrives(e)
 	case Tick:

@@ -63,7 +63,7 @@ func (ms *members) startPlaced(e decision.Entry) {
 		}
 		ms.launch(m)
 	case promised:
-		ms.act(Move{m.from, m.process}) // also for a process that relieves another one: it is muted until then
+		ms.act(Move{m.from, m.process}) // also for a relieving process, which is muted until it has the slot
 		ms.detailf("a spare process on %s takes the place of %v", m.node.Name, m.process)
 		m.to(arriving)
 		ms.place(m)

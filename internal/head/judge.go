@@ -20,8 +20,8 @@ type judge struct {
 	links     []linkDoubt                // links that a process has reported as broken
 	disputes  map[int]*dispute           // by rank
 	blamed    []runreport.Blamed         // blamed processes
-	offenders map[job.Endpoint]*offender // the blamed processes of jobs whose replicas compare only a share of the tasks
+	offenders map[job.Endpoint]*offender // blamed processes whose other results were not all compared
 	differing map[int]bool               // ranks whose replicas print different lines, once reported to the user
 	diverged  map[int]string             // ranks whose replicas had different states, and the difference
-	outlasted time.Duration              // since when a process runs although every rank has finished in another replica; longAgo: none does
+	outlasted time.Duration              // time from which a replica outlasts all others; longAgo: none does
 }

@@ -208,7 +208,7 @@ func (w *world) judgeLoss(s Summary) {
 		}
 		w.seen["lost: "+s.Text[i:]]++
 	}
-	// All processes of the rank that had its state were dead when that was decided.
+	// All processes of the rank that had its state were dead when the loss was decided.
 	for _, p := range job.Processes(w.spec.degrees) {
 		if w.config.vacant(p) && !slices.ContainsFunc(w.state.Replaced, func(r decision.Replaced) bool { return r.Process == p }) {
 			continue // it never lived

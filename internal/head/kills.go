@@ -9,7 +9,7 @@ import (
 )
 
 // faults kills processes on request: at a time or place (-kill), or at random (-fault weibull).
-// Such a death is decided before it happens, so that a successor neither repeats nor omits it.
+// Each kill is decided before it happens, so that a successor neither repeats nor omits it.
 type faults struct {
 	*desk
 	members  *members

@@ -53,7 +53,7 @@ func (ms *members) withdrawn(e decision.Entry) {
 		return // recovery already knows the end of a spare
 	}
 	why := e.Text
-	if ms.holder(e.Process, e.Incarnation).end == "dismissed" { // the process was dismissed, so an error text of an earlier head does not count
+	if ms.holder(e.Process, e.Incarnation).end == "dismissed" { // an earlier error text does not count
 		why = ""
 	}
 	ms.recovery.notify(func(d *recovery.Head, now time.Duration) []recovery.Action {

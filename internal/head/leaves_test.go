@@ -53,7 +53,7 @@ func (w *world) leave() {
 	}
 }
 
-// relieved marks a process whose slot another one has taken over.
+// relieved marks a process whose slot was given to another one.
 func (w *world) relieved(v job.Verdict) {
 	w.seen["a process is relieved"]++
 	w.stays(v)
@@ -117,8 +117,8 @@ func (w *world) setDegrees() bool {
 	return true
 }
 
-// hitWhileLettingGo loses the host of a process that is about to be let go, or of another
-// replica of its rank, while that is being decided. The loss is kept first.
+// hitWhileLettingGo loses the host of a process that is about to be let go, or of another replica
+// of its rank. The loss is kept before the decision to let the process go.
 func (w *world) hitWhileLettingGo() bool {
 	for _, e := range w.proposed {
 		if e.Recovery == nil || len(e.Recovery.Departed) == 0 {

@@ -154,8 +154,8 @@ func TestVictimOfABrokenLink(t *testing.T) {
 	}
 }
 
-// A process whose links to several others are broken is killed, and not they, unless it is the
-// last of its rank.
+// If one process reports broken links to several others, the head kills that process, unless it is
+// the last of its rank.
 func TestVictimOfSeveralBrokenLinks(t *testing.T) {
 	for degrees, want := range map[string]string{"3,2": "1.0", "2,2": "1.0", "2,3": "1.0", "2,1": "0.0"} {
 		h := begun(t, "degrees="+degrees).head
@@ -251,8 +251,8 @@ func TestHandledVerdicts(t *testing.T) {
 	require.Equal(t, map[job.Process]float64{at(0, 0): 1}, s.head.Summary().Failures[0].Handled, "the largest age")
 }
 
-// A successor knows from the log which processes have finished, and receives their counts
-// again. It compares counts only once it has the counts of all.
+// A successor knows from the log which processes have finished, and receives their counts again. It
+// compares the counts only once it has those of all finished processes.
 func TestCountsOfTheEndAreCompared(t *testing.T) {
 	s := begun(t, "degrees=2,1", "hosts=3")
 	s.commands("said 0.0@2 finish 898", "said 0.1@3 finish 898", "keep", "succeed 2")
@@ -293,8 +293,8 @@ func TestFailureDecidesTheOutcome(t *testing.T) {
 	}
 }
 
-// After a kill for want of memory the head does not advise more replicas. After a kill for a
-// shell limit it names the limit, not only the signal.
+// After the kernel has killed a process for want of memory, the head does not advise more replicas.
+// If a shell limit was the cause of a kill, the head names the limit, not only the signal.
 func TestAdviceAfterAKill(t *testing.T) {
 	s := begun(t, "degrees=1")
 	s.commands("starved 0.0@2 in cgroup /jobs/7, whose limit is 512 MB", "keep")

@@ -43,7 +43,7 @@ func (h *Head) committed(e decision.Entry) {
 	case decision.Resigned:
 		h.leaves.handedOver()
 	case decision.Degrees:
-		h.members.degreesSet(e)
+		h.degreesSet(e)
 	case decision.Left:
 		h.leaves.decided(e)
 	case decision.Fired:
@@ -90,7 +90,7 @@ func (h *Head) giveUp(why string) {
 		return
 	}
 	h.retired = true
-	if h.leaves.gone { // whatever this head has not had decided is up to its successor
+	if h.leaves.gone { // what is not decided yet is up to the successor
 		h.outcome = &outcome{code: ExitHandedOver, text: "this head has handed over: the job goes on with another one"}
 	}
 	h.decide(ExitLost, "this head gives up: "+why+"; the job continues without it where most of the hosts are", job.Endpoint{})

@@ -15,7 +15,7 @@ type member struct {
 	incarnation uint32      // number of the process in that slot
 	from        From        // the name by which its agent knows it
 	node        *Node
-	role        Role // First once it has its state
+	role        Role // First once the process has its state
 	state       memberState
 	informed    bool // the process has its Setup, and so receives verdicts
 	again       bool // the process had joined under an earlier head
@@ -28,7 +28,7 @@ type member struct {
 	hello   *job.Hello    // nil before the process has joined; in a successor, before the agent has repeated its Hello
 	address string        // where it listens for links over TCP
 	native  bool          // the process is in MPI_COMM_WORLD
-	world   *job.World    // its report about MPI_COMM_WORLD; nil before
+	world   *job.World    // its report about MPI_COMM_WORLD; nil before the report
 	stats   job.Stats     // the latest counts
 	statsAt time.Duration // when stats arrived
 	final   bool          // stats are the counts at its end
@@ -51,7 +51,7 @@ type member struct {
 // is under way.
 type inCut struct {
 	stood Position   // the position of its output at the last cut that it was in
-	cut   *job.Reply // its report that it has stopped in that cut, nil before
+	cut   *job.Reply // its report that it has stopped in that cut, nil before the report
 	muted bool       // the process rolls back, and its writes do not count as output until it has
 }
 

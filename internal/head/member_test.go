@@ -67,8 +67,8 @@ func TestCauses(t *testing.T) {
 	require.Equal(t, "lost", endBy(job.CauseHost))
 }
 
-// Of two timers the earlier one fires first. Of two timers for the same time the one that
-// was set first fires first.
+// Timers fire in the order of their times. Timers for the same time fire in the order in which they
+// were set.
 func TestTimers(t *testing.T) {
 	h := New(Config{})
 	_, ok := h.Deadline()

@@ -25,7 +25,7 @@ type members struct {
 	places  map[job.Process]*member  // by slot: the process that has the slot now, or gets it
 	wanted  map[job.Process]uint32   // slots that need a process, with the incarnation of that process; none is chosen yet
 	refused map[job.Process]string   // the reason printed last why a slot gets no process
-	last    map[int]decision.Verdict // by rank: the verdict on the last process that died with its state
+	last    map[int]decision.Verdict // by rank: the last verdict on a process that had its state
 	direct  []int                    // ranks whose replicas store into each other's arrays
 	opening bool                     // the driver is looking for files
 }

@@ -78,8 +78,8 @@ func TestEndReportedTwiceCountsOnce(t *testing.T) {
 	require.Equal(t, []string{"0.1"}, failures(s.head))
 }
 
-// The head kills or refuses a process whose control connection is unusable. The action depends
-// on the reason, and on whether the process has joined: one that has joined gets some time to
+// The head kills or refuses a process whose control connection is unusable. The action depends on
+// the reason, and on whether the process has joined: a process that has joined gets some time to
 // exit by itself.
 func TestUnusableControlConnection(t *testing.T) {
 	joining := []string{"job degrees=2", "keep", "started 0.0@2", "started 0.1@2", "joined 0.0@2"} // 0.1 has not joined
@@ -122,8 +122,8 @@ func TestUnusableControlConnection(t *testing.T) {
 	}
 }
 
-// If the state of a process was restored, it must have passed as many safe points at its end
-// as the processes of other ranks. Otherwise the program may call SafePoint as it likes.
+// If a process was restored, it and the processes of other ranks must have passed equally many safe
+// points when they finish. In other jobs each rank may call SafePoint as often as it likes.
 func TestRanksFinishAtDifferentSafePoints(t *testing.T) {
 	for _, c := range []struct {
 		name     string

@@ -42,8 +42,8 @@ func (h *Head) onNotice(e Signalled) bool {
 	return true
 }
 
-// leaveWithHead makes a node on the host of this head leave, in the rest of its time. The host
-// may also have joined after the signal, if that was proposed before.
+// leaveWithHead makes a node on the host of this head leave, in what is left of Config.Grace. A
+// node that joins after the signal also leaves, if its joining was proposed before.
 func (h *Head) leaveWithHead(node detect.ID) {
 	l := Leave{Node: node, Reason: "SIGTERM to intrarun"}
 	if h.config.Grace > 0 {
@@ -52,9 +52,9 @@ func (h *Head) leaveWithHead(node detect.ID) {
 	h.leaves.request(l)
 }
 
-// notified makes a host leave the job, since its agent was given notice. If the host cannot
-// leave, the job ends with a last set of files. If the job cannot write one, only the agent
-// ends, at once, with its processes. But if that agent is the head, the whole job ends.
+// notified makes a host leave the job, since its agent was given notice. If the host cannot leave,
+// the job ends with a last set of files. If the job cannot write such a set, the agent ends at
+// once, with its processes. If that agent is the head, the whole job ends.
 func (h *Head) notified(node detect.ID) {
 	if h.phase > working { // the agents end with the job, once its processes have ended
 		return

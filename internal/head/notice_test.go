@@ -8,14 +8,15 @@ import (
 	"github.com/intrahpc/intra/internal/head/decision"
 )
 
-// The agent of a host that can leave goes on until its last process has left. Otherwise it ends
-// at once, with its processes. A job whose processes are released ends by itself.
+// The agent of a host that can leave runs until the last process of the host has left. The agent of
+// a host that cannot leave ends at once, with its processes. A job whose processes are released
+// ends by itself.
 func TestNoticeToAnAgent(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		settings []string
 		commands []string
-		leaves   bool   // it is proposed that the host leaves
+		leaves   bool   // whether the head proposes that the host leaves
 		why      string // why the agent ends at once
 	}{
 		{"another replica stays", []string{"degrees=2", "hosts=3"}, nil, true, ""},

@@ -40,7 +40,7 @@ func (j *judge) outlasting() (all []*member) {
 	return all
 }
 
-// watchOutlasting records since when processes outlast the others, and judges those processes.
+// watchOutlasting records when processes began to outlast the others, and judges those processes.
 func (j *judge) watchOutlasting() {
 	if len(j.outlasting()) == 0 {
 		j.outlasted = longAgo

@@ -86,8 +86,8 @@ func TestIdleTimeRestarts(t *testing.T) {
 	require.Contains(t, s.commands("pass 2s"), fencesIt)
 }
 
-// The head does not fence a process on a host that may soon be declared lost. After the death
-// of such a process, it is not replaced, since the job does not need it.
+// The head does not fence a process on a host that may soon be declared lost. If such a process
+// dies, the head does not replace it, since the job does not need it.
 func TestEndlessReplicaOnADoubtfulHost(t *testing.T) {
 	s := outlasted(t, "replace")
 	doubtful := true

@@ -45,7 +45,7 @@ type proc struct {
 	inPoint  bool
 	dispute  *job.Dispute // the dispute that keeps the process from continuing
 	blamed   []job.Blame  // blamed processes of its rank
-	frames   uint32       // incarnation in its frames since its last rollback, 0: it has not rolled back
+	frames   uint32       // incarnation in its frames since its last rollback; 0: no rollback yet
 	point    uint64
 	lines    int
 	first    bool // the process has reported its first safe point

@@ -16,7 +16,7 @@ import (
 func (p *proc) goBack() func() {
 	before := p.back
 	s := p.back.Next(p.process)
-	p.back = before // restored, since the move itself asks the machine again
+	p.back = before // restored, since the move asks the machine again
 	if s.Kind == recovery.Await {
 		return nil
 	}
@@ -118,7 +118,7 @@ func (p *proc) pass1() func() {
 func (p *proc) inside() func() {
 	before := *p.m
 	s := p.m.Next()
-	*p.m = before // restored, since the move itself asks the machine again
+	*p.m = before // restored, since the move asks the machine again
 	switch s.Kind {
 	case recovery.Wait:
 		return nil

@@ -43,13 +43,13 @@ func (q *queue) notify(e event) {
 // actions of the kept decision.
 func (q *queue) first(e event) { q.events = slices.Insert(q.events, 0, e) }
 
-// happened passes on an event about the process that is member m at that time.
+// happened passes on an event about m, which names the slot that m has now.
 func (q *queue) happened(m *member, what func(d *recovery.Head, p job.Process, incarnation uint32, now time.Duration) []recovery.Action) {
 	p, incarnation := m.process, m.incarnation
 	q.notify(func(d *recovery.Head, now time.Duration) []recovery.Action { return what(d, p, incarnation, now) })
 }
 
-// replied passes on a reply of the process that is member m at that time.
+// replied passes on a reply of m, which names the slot that m has now.
 func (q *queue) replied(m *member, r job.Reply) {
 	p, incarnation := m.process, m.incarnation
 	q.notify(func(d *recovery.Head, now time.Duration) []recovery.Action { return d.Reply(p, incarnation, r, now) })

@@ -25,7 +25,7 @@ type plan struct {
 	saved      saved
 	safe       bool          // a process has reached a safe point
 	losses     []int         // ranks that have lost all replicas since the last rollback
-	lossAt     time.Duration // when the first of these ranks was lost, or when the dispute or blame began
+	lossAt     time.Duration // when the first of them was lost, or the dispute or blame began
 	publishing int           // sets of files that are being made complete
 
 	bytes   int64   // bytes copied for backups
@@ -35,7 +35,7 @@ type plan struct {
 // asked is a process from which Quiet was requested, and the reason.
 type asked struct {
 	m     *member
-	reply *job.Reply // the reply that waits for Quiet; nil: a successor waits for all repetitions
+	reply *job.Reply // the reply that waits for Quiet; nil: a successor waits for all repeated messages
 }
 
 // saved is the position of each rank's output at the backup that is being taken.
@@ -203,8 +203,8 @@ func (pl *plan) reply(m *member, r job.Reply) {
 	pl.recovery.replied(m, r)
 }
 
-// alone handles a reply of a process that may run again alone, which needs the position of its
-// output. Recovery has no part in that: to all others the process is where it had been.
+// alone handles a reply of a process that may run again alone. The reply needs the position of its
+// output. Recovery is not involved: to the other processes nothing has changed.
 func (pl *plan) alone(m *member, r job.Reply) {
 	if r.Kind == job.ReplyAgain {
 		pl.detailf("%s runs again from safe point %d, alone", m.name(), r.Number)
@@ -348,7 +348,7 @@ func (pl *plan) sayReplaced(m *member) {
 	}
 }
 
-// diedAt returns when the process was declared dead that a replacement has replaced.
+// diedAt returns when the process that r has replaced was declared dead.
 func (pl *plan) diedAt(r decision.Replaced) (at time.Duration) {
 	for _, v := range pl.state.Verdicts {
 		if v.Process == r.Process && v.Incarnation < r.Incarnation && !v.Withdrawn {
@@ -373,8 +373,8 @@ func (pl *plan) beyond(loss *recovery.Loss) {
 	pl.decide(exitBy(v), fmt.Sprintf("%v: %v, at %.3f s (%s: %s)", loss, v.Process, pl.elapsed().Seconds(), v.Cause, firstLine(v.Detail)), of(v))
 }
 
-// reprints reports whether the ranks print their output after a rollback's backup again,
-// because the lines from before the rollback may be wrong.
+// reprints reports whether the rollback that began this generation makes the ranks print their
+// output after the backup again, because the earlier lines may be wrong.
 func (pl *plan) reprints(generation uint32) bool {
 	return slices.ContainsFunc(pl.state.Rollbacks, func(b decision.Rollback) bool {
 		return b.Generation == generation && (b.Blamed != nil || len(b.Disputed) > 0)

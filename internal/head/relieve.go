@@ -13,8 +13,8 @@ import (
 // process on another host.
 func (ms *members) relieve(p job.Process, incarnation uint32) {
 	old := ms.places[p]
-	// An earlier process of the slot may not have ended yet: one that was relieved, or a relief that was
-	// dismissed. The decisions know one relief at a time, and an agent one process of a slot.
+	// An earlier process of the slot may still run, although it was relieved or dismissed. The
+	// decisions allow one relief of a slot at a time, and an agent allows one process of a slot.
 	if slices.ContainsFunc(ms.all, func(o *member) bool { return o.process == p && o != old && o.role != Spare && !o.settled }) {
 		ms.recovery.notify(func(d *recovery.Head, now time.Duration) []recovery.Action {
 			return d.Refused(p, incarnation, "the process before it has not ended yet", false, now)

@@ -49,7 +49,7 @@ func (ms *members) cancelRequest(p job.Process) {
 	}
 }
 
-// errNoRoom is why a vacant slot stays so.
+// errNoRoom is the reason why a vacant slot gets no process.
 var errNoRoom = errors.New("no host has a free slot")
 
 // open reports whether the next process in the slot of m is an additional replica, which

@@ -18,7 +18,7 @@ type Succession struct {
 	Unseen int           // number of its last verdicts that the user has not seen
 	Agents []Resync      // reports of all hosts that are not lost
 	Term   uint64        // higher than that of any earlier head
-	Joined time.Duration // when all processes had joined, on the clock of Step; only if they have
+	Joined time.Duration // when all processes had joined, on the clock of Step; else unset
 }
 
 // Resync is an agent's report of its processes. The agent sends it before it repeats all
@@ -231,7 +231,7 @@ func (h *Head) restoreVerdicts() {
 			h.members.last[v.Process.Rank] = v
 		}
 	}
-	for _, v := range h.state.Verdicts { // in order: the rank that was lost first decides
+	for _, v := range h.state.Verdicts { // in order: the first lost rank decides the outcome
 		if last, ok := h.members.last[v.Process.Rank]; ok && last.Epoch == v.Epoch {
 			h.members.conclude(last)
 		}

@@ -100,7 +100,7 @@ var rules = []ruletest.Rule{
 	ruletest.New("handover.go", "a head hands over once a guest on its host is empty", "append(ls.here(), l.Node), stays)", "[]detect.ID{l.Node}, stays)"),
 	ruletest.New("handover.go", "a guest on the host of the head leaves with it", "			nodes = append(nodes, id)\n", ""),
 	ruletest.New("handover.go", "a head hands over after the cut or rollback under way", "	if busy && !late {\n		return\n	}\n", "	_ = busy\n"),
-	ruletest.New("degree.go", "recovery learns how many replicas a rank is to have", "return d.Degree(rank, n, now) })", "return d.Conclude(now) })"),
+	ruletest.New("setdegrees.go", "recovery learns how many replicas a rank is to have", "return d.Degree(rank, n, now) })", "return d.Conclude(now) })"),
 	ruletest.New("recover.go", "recovery learns who was to be let go and stays", "			void = append(void, e)\n", ""),
 	ruletest.New("restore.go", "a process that was let go under an earlier head is killed", "		h.act(Kill{from, syscall.SIGKILL})\n", ""),
 	ruletest.New("decision/degrees.go", "the last replica of a rank is not let go", "		if !s.Recovery.Departed(d, others) {", "		if !s.Recovery.Departed(d, append(others, d.Process)) {"),

@@ -9,9 +9,9 @@ import (
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
-// A spare waits for a slot. The first spares start with the job. Once one of them has a slot or
-// has ended, a host that has joined the running job gets another one, if it has room. The job
-// never waits for such a late spare, and goes on if it ends.
+// A spare waits for a slot. The first spares start with the job. After one of them has got a slot
+// or has ended, a host that has joined the running job gets a new spare, if it has room. The job
+// never waits for such a late spare, and continues if it ends.
 
 // spares returns the number of spares that can take a slot.
 func (ms *members) spares() (n int) {
@@ -72,7 +72,7 @@ func (ms *members) unused() (n int) {
 }
 
 // roomForSpare returns the host that has joined and has the most free slots, or nil. A host on
-// which a spare has ended gets no other one: that could end for the same reason.
+// which a late spare has ended gets no other one: the next spare could end for the same reason.
 func (ms *members) roomForSpare() (best *Node) {
 	used, failed := ms.used(), make(map[detect.ID]bool)
 	for _, m := range ms.all {

@@ -9,8 +9,8 @@ import (
 	"github.com/intrahpc/intra/internal/head/decision"
 )
 
-// A host that joins with one slot: a process that needs the slot gets it before a spare. Without
-// -replace the process can only get it by way of the spare.
+// If a host with one slot joins, a process that needs the slot gets it before a spare. Without
+// -replace the process can get it only by way of the spare.
 func TestRoomForSpares(t *testing.T) {
 	const joins = detect.ID(4)
 	for _, c := range []struct {

@@ -3,8 +3,6 @@ package head
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/intrahpc/intra/internal/base/detect"
 	"github.com/intrahpc/intra/internal/job"
@@ -37,7 +35,7 @@ func (h *Head) MayEnd() bool {
 	return h.config.Checkpoint != nil && h.phase == working && h.hasBegun && h.recovery.decides != nil && !h.retired
 }
 
-// Leads reports whether this head runs in the agent of that node.
+// Leads reports whether this head runs in the agent of the given node.
 func (h *Head) Leads(node detect.ID) bool { return node == h.config.Self }
 
 // Hosts returns the hosts that processes may run on.
@@ -50,26 +48,4 @@ func (h *Head) Lives(p job.Process) (incarnation uint32, ok bool) {
 		return 0, false
 	}
 	return m.incarnation, true
-}
-
-// ErrDegrees marks numbers of replicas that ranks cannot have.
-var ErrDegrees = errors.New("the numbers of replicas stay as they are")
-
-// MayDegrees returns why ranks cannot have these numbers of replicas, nil if they can.
-func (h *Head) MayDegrees(degrees map[int]int) error {
-	switch {
-	case h.phase != working || !h.hasBegun || h.retired || h.state.Ending != nil:
-		return fmt.Errorf("%w: the job has not begun, or ends", ErrDegrees)
-	case h.config.Least == nil:
-		return fmt.Errorf("%w: they are fixed in this job; with -r MIN..MAX, or ranges in -degrees like 1..2,1, they can change", ErrDegrees)
-	}
-	for _, rank := range slices.Sorted(maps.Keys(degrees)) {
-		if err := h.members.mayHave(rank, degrees[rank]); err != nil {
-			return fmt.Errorf("%w: %w", ErrDegrees, err)
-		}
-	}
-	if err := h.members.roomForAll(degrees); err != nil {
-		return fmt.Errorf("%w: %w", ErrDegrees, err)
-	}
-	return nil
 }

@@ -36,7 +36,7 @@ type Summary struct {
 	Retired   bool // this head retired, and a successor may continue the job
 }
 
-// Process is the end of one process.
+// Process describes one process at the end of the job.
 type Process struct {
 	runreport.Process
 	Stats job.Stats
@@ -44,7 +44,7 @@ type Process struct {
 	Known bool // the process has joined, as far as this head knows
 }
 
-// Code returns the exit code of the job. It is ExitOK while no end is decided.
+// Code returns the exit code of the job, or ExitOK if its end is not decided yet.
 func (h *Head) Code() int {
 	if h.outcome == nil {
 		return ExitOK

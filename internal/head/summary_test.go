@@ -16,8 +16,8 @@ import (
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
-// All heads know the same facts for the report: after each line of each script, a successor
-// would report the same about everything that is kept.
+// Every head knows the same facts for the report. After each line of each script, a successor would
+// report the same kept facts as the present head.
 func TestSuccessorsReportTheSame(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	require.NoError(t, err)
@@ -184,7 +184,7 @@ func TestFailedJobNamesItsFiles(t *testing.T) {
 	require.Equal(t, []runreport.FileSet{{Set: 1, Point: 2, Bytes: 16}}, s.head.Summary().Files.Sets)
 }
 
-// A successor knows when all processes had joined, by its own clock.
+// A successor knows when all processes had joined, as a time of its own clock.
 func TestSuccessorKnowsWhenAllJoined(t *testing.T) {
 	s := newScript(t)
 	s.commands("job degrees=2 hosts=3")
@@ -257,9 +257,8 @@ func TestCostsOfBackups(t *testing.T) {
 	require.Equal(t, recovery.Policy{Every: 2}, s.config.Backup)
 }
 
-// -fault weibull chooses among all slots of the job. A kill of a slot without a live
-// process uses up its turn of the schedule; the report lists only the kills that ended a
-// process.
+// -fault weibull chooses among all slots of the job. If the chosen slot has no live process, the
+// failure kills none, and is not repeated. The report lists only the kills that ended a process.
 func TestWeibullKillsOfEmptySlots(t *testing.T) {
 	s := newScript(t)
 	s.job([]string{"degrees=2", "hosts=3"})

@@ -8,16 +8,16 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// linkDoubt is a process's (of) report that its link to another process (about) has ended.
+// linkDoubt is the report of one process (of) that its link to another one (about) has ended.
 type linkDoubt struct {
 	of, about *member
 	text      string
-	since     time.Duration // the first report since the link was last restored
-	until     time.Duration // the head waits for a replacement until then
+	since     time.Duration // when the link was first reported as broken since it was last restored
+	until     time.Duration // end of the wait for a second replica of one of the ranks
 }
 
-// suspect handles a report of m: its link to p, in that incarnation, has ended without a
-// verdict on p.
+// suspect handles a report of m: its link to that incarnation of p has ended without a verdict on
+// p.
 func (j *judge) suspect(m *member, p job.Process, incarnation uint32, text string) {
 	other := j.members.holder(p, incarnation)
 	if other == nil || other == m || other.role == Spare || other.state >= dead {

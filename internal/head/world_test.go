@@ -47,16 +47,16 @@ type world struct {
 	refused   bool           // a first process could not be started, or folders could not be read
 	leaves    int            // number of requests to leave still to come
 	joins     int            // number of hosts still to join
-	changes   int            // number of times still that the numbers of replicas are set
-	setAt     map[int]int    // by rank: the move at which the last of them was kept
+	changes   int            // number of requests still to come that set the numbers of replicas
+	setAt     map[int]int    // by rank: the move at which its last number of replicas was kept
 	links     int            // number of broken links
 	broken    map[ends]bool  // links that the head knows to be broken
 	retired   bool
 	hadBackup bool // there was a backup when the end was decided
-	hadSet    bool // there was a complete set of files then
+	hadSet    bool // there was a complete set of files when the end was decided
 	mourned   int  // deaths that were kept before the release
 	moves     int
-	idle      int                   // number of moves since one last did something
+	idle      int                   // number of moves since a move last had an effect
 	left      map[detect.ID]bool    // hosts that have left, and whose agents have ended
 	notified  map[detect.ID]bool    // hosts whose agents were given notice
 	handing   bool                  // the head is about to hand over
@@ -81,7 +81,7 @@ type spec struct {
 	auto       bool
 	files      uint64 // safe points from one set to the next
 	restart    bool
-	heads      int // heads that may be lost
+	heads      int // number of heads that may be lost
 	faults     int // number of faults of processes and hosts
 	hosts      bool
 	links      bool // links may break
@@ -95,7 +95,7 @@ type spec struct {
 	leaves     int  // requests to leave, of hosts and processes
 	vacant     int  // replicas of each rank that are missing at the start
 	joins      int  // hosts that join the running job
-	changes    int  // times that the numbers of replicas are set
+	changes    int  // number of requests that set the numbers of replicas
 	slots      int  // of each host, 0: plenty
 	slow       bool // the log is slow while the job begins, and a host is lost meanwhile
 }

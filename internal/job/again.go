@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Again requests that the program of a process runs again, alone: at safe point To the
-// process goes back to safe point From, though it lacks nothing. Safe points count from 1.
+// Again requests that the program of a process runs again, alone: at safe point To the process goes
+// back to safe point From, although it lacks no results. Safe points count from 1.
 type Again struct {
 	Process Process `json:"process"`
 	From    uint64  `json:"from"`
@@ -51,9 +51,9 @@ func (a Again) Happened(runs []SecondRun) bool {
 	return slices.ContainsFunc(runs, func(r SecondRun) bool { return r.From == a.From && r.To == a.To })
 }
 
-// SecondRun is a run of the program that one process began again alone.
+// SecondRun is a repeated run of the program from a safe point, by one process alone.
 type SecondRun struct {
 	From    uint64  `json:"from"`    // safe point at which it began
 	To      uint64  `json:"to"`      // safe point up to which the process had been before
-	Seconds float64 `json:"seconds"` // until the process was there again
+	Seconds float64 `json:"seconds"` // time until the process was at its earlier position again
 }

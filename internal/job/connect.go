@@ -106,7 +106,7 @@ func (s *Session) open(p Peer, f *os.File) (transport.Link, error) {
 		return nil, errors.New("this process was not told to join MPI")
 	case p.Link == LinkMPI:
 		end := Endpoint{p.Process, p.Incarnation}
-		// the only link of these two processes
+		// Channel 0: there is no other link between these two processes.
 		return s.world.Link(p.World, 0, func(err error) { s.doubt(end, err) })
 	case p.OnUse:
 		return s.onFirstUse(p, f)

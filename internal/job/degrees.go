@@ -2,9 +2,9 @@ package job
 
 import "slices"
 
-// Fit returns the degrees with which a job begins that may have from least to most replicas of
-// each rank: as many as there are slots for, and at least least. A rank that has fewer than
-// another one gets more first.
+// Fit returns the degrees with which a job begins if each rank may have from least to most
+// replicas. All slots of the hosts are used, except one for each spare. No rank gets fewer replicas
+// than least. A rank with fewer replicas than another one gets more first.
 func Fit(least, most []int, hosts []Host, spares int) []int {
 	slots := -spares
 	for _, h := range hosts {

@@ -38,7 +38,7 @@ type Watched struct {
 	Compared int64   `json:"compared"`           // comparisons with the hashes of a higher replica
 	Seconds  float64 `json:"seconds"`            // time spent on all Hashes
 	Known    string  `json:"known,omitempty"`    // a difference of hashes that this process knows about
-	Differed string  `json:"differed,omitempty"` // description of the difference by this process
+	Differed string  `json:"differed,omitempty"` // the difference, as this process describes it
 	// Last holds the newest hash of each kind, in a process that has finished.
 	Last []Hashed `json:"last,omitempty"`
 }

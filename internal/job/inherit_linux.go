@@ -71,9 +71,8 @@ func inherited() (i Inheritance, ok bool, err error) {
 	return i, true, nil
 }
 
-// reportCrashes makes the Go runtime copy the text of a crash in any goroutine to the
-// launcher. So the launcher can distinguish that text from the program's output. It returns
-// a copy of the pipe.
+// reportCrashes makes the Go runtime copy the text of a crash in any goroutine to the launcher,
+// which can then distinguish the text from the program's output. It returns a copy of the pipe.
 func reportCrashes(f *os.File) (*os.File, error) {
 	if err := debug.SetCrashOutput(f, debug.CrashOptions{}); err != nil {
 		return nil, fmt.Errorf("hand over the pipe for crashes: %w", err)

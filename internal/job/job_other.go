@@ -27,10 +27,10 @@ func (s *Secret) File() (*os.File, error) { return nil, errPlatform }
 // LinkFiles returns an error.
 func LinkFiles(string, int) (lower, higher *os.File, err error) { return nil, nil, errPlatform }
 
-// Links makes no links.
+// Links cannot make a link on this system.
 type Links struct{}
 
-// NewLinks returns Links.
+// NewLinks returns Links, whose Open always fails.
 func NewLinks() Links { return Links{} }
 
 // Open returns an error.

@@ -15,7 +15,7 @@ type Local struct {
 	Diverge  Diverge // "": strict
 	Capacity int     // bytes under way in each direction of an in-memory link; 0 means the default
 	Receive  Receive
-	Lag      time.Duration // see Setup; results that are kept are overwritten elsewhere
+	Lag      time.Duration // see Setup.Lag; it also sets Setup.Stale
 	Share    bool          // every section is shared: the schedule never decides to replicate
 	Threads  int           // workers of each replica; 0 means 1
 	Replace  bool          // dead processes are replaced
@@ -25,7 +25,7 @@ type Local struct {
 	Restart  string        // folder with the state to begin with, "" for the start of the program
 
 	// The results. Run sets them before it returns.
-	Fired     []bool // for each of Kills: it has happened
+	Fired     []bool // for each of Kills, whether it has happened
 	Verdicts  []Verdict
 	Stats     map[Process]Stats // of the last process in each slot
 	Former    []Stats           // of the dead processes that were replaced

@@ -100,9 +100,9 @@ type Setup struct {
 	Kills       []Kill  `json:"kills,omitempty"`   // counted kill points of this process
 	Flips       []Flip  `json:"flips,omitempty"`   // requested bit flips of this process
 	Again       []Again `json:"again,omitempty"`   // requested runs from a safe point, alone
-	// Lag is the age that an image of the registered state may reach in a job that keeps
-	// results on the replica that has computed them; 0: none are kept. Stale: a process
-	// overwrites what it lacks.
+	// Lag is the age that an image of the registered state may reach in a job that keeps results on
+	// the replica that has computed them; 0: none are kept. Stale, for tests: a process overwrites
+	// the results that it lacks.
 	Lag   time.Duration `json:"lag,omitempty"`
 	Stale bool          `json:"stale,omitempty"`
 	// Ordered: the replicas of a rank agree on the order of messages even if the program asserts

@@ -44,9 +44,10 @@ var rules = []ruletest.Rule{
 		"(free[h.Name] > 0 || oversubscribe) && ", ""),
 }
 
-// unshown are rules without effect on the placements in the tests. Hosts that are filled in
-// order lead to the next one anyway, except where one was skipped. For replicas that have
-// to share a host it does not matter which host that is: the job survives the same losses.
+// unshown are rules that change no placement in the tests. The first matters only after a host was
+// skipped: hosts are filled in order, so otherwise the search leads to the same host. The second
+// decides which host some replicas have to share, and the job survives the same losses with any of
+// them.
 var unshown = []ruletest.Rule{
 	ruletest.New("place.go", "neighbouring ranks are close together",
 		"		pl.near[k] = h\n", ""),

@@ -107,11 +107,11 @@ type Blame struct {
 	Message     string  `json:"message,omitempty"`    // the wrong message, if it is not a task
 	Point       uint64  `json:"point,omitempty"`      // safe point at which its state was wrong, if it is not a task
 	Seconds     float64 `json:"seconds"`              // time from the fault to its detection, if known
-	Generation  uint32  `json:"generation,omitempty"` // number of rollbacks of the job before
-	// Sure is the last safe point at which the comparison found the process sound; 0: none.
-	// Later results of it may be wrong in tasks that were not compared.
+	Generation  uint32  `json:"generation,omitempty"` // number of rollbacks before the report
+	// Sure is the last safe point at which the comparison found the process sound; 0: none. Results
+	// after it may be wrong in tasks that were not compared.
 	Sure uint64 `json:"sure,omitempty"`
-	// Whole: replicas have compared all of its results.
+	// Whole: replicas have compared all results of the process.
 	Whole bool `json:"whole,omitempty"`
 	// Lost: its memory cannot be repaired. The process reports this itself, and waits to be
 	// killed.
@@ -126,7 +126,7 @@ type Dispute struct {
 	Kind       FailureKind `json:"kind,omitempty"`
 	Point      uint64      `json:"point"`                // safe point that the process has not passed
 	Below      uint64      `json:"below,omitempty"`      // first safe point after the error, so only earlier backups are sound; 0: none is after it
-	Generation uint32      `json:"generation,omitempty"` // number of rollbacks of the job before
+	Generation uint32      `json:"generation,omitempty"` // number of rollbacks before the report
 	Text       string      `json:"text"`                 // description, with all hashes if there are any
 }
 

@@ -39,16 +39,16 @@ type agents struct {
 	watchdog *watchdog.Watchdog
 	secret   job.Secret
 	hosts    []job.Host
-	plan     func(processes []job.Process, spares int) agentd.StartPlan // of a host
+	plan     func(processes []job.Process, spares int) agentd.StartPlan // returns the plan of a host's agent
 	program  string                                                     // path of the program, if it is sent to hosts that lack it; else ""
 
 	listener net.Listener
 	reached  []string              // addresses of the listener
 	serving  context.CancelFunc    // stops the listener
-	gate     atomic.Pointer[hosts] // takes hosts that join; nil: none may yet
+	gate     atomic.Pointer[hosts] // accepts hosts that join; nil: no host may join yet
 	tree     *spawn.Tree
 	starter  *spawn.Starter   // nil before the agents are started, and under a successor
-	later    []*spawn.Starter // of hosts that join the running job; the goroutine of the head adds them
+	later    []*spawn.Starter // for hosts that join the running job; added by the goroutine of the head
 	results  chan agentResult
 }
 
@@ -151,7 +151,7 @@ func (a *agents) connect(ctx context.Context) (_ []*remote, err error) {
 				}
 				continue
 			}
-			if all[r.host] != nil { // a second copy of our own agent: no other process knows the secret
+			if all[r.host] != nil { // a copy of our own agent: no other program knows the secret
 				r.agent.conn.Close()
 				continue
 			}
@@ -200,8 +200,8 @@ func (a *agents) reachItself(addresses []string) error {
 	return fmt.Errorf("the agent of this host cannot connect to it: %w (%w)", listen.ErrNoLoopback, errors.Join(all...))
 }
 
-// bootstrap returns the bootstrap from which the head starts the agents of hosts, the
-// first of them itself. It contains no host, since it is for the root of the tree.
+// bootstrap returns the bootstrap with which the head starts the tree of agents. Its fields about
+// the agent's own host are empty, since the head is the root of the tree.
 func (a *agents) bootstrap(hosts []string) (*spawn.Bootstrap, error) {
 	self, err := filepath.Abs(a.config.Agent[0])
 	if err != nil {
@@ -232,8 +232,9 @@ func (a *agents) heed(n spawn.Event, tell func(agentResult)) {
 	}
 }
 
-// explains reports whether the failure r may be the cause of s. The agents below a host fail
-// with it. The end of a command gives a better reason than the end of a connection.
+// explains reports whether the failure r may be the cause of s. If the agent of a host fails, the
+// agents below it fail too. The end of a command gives a better reason than the end of a
+// connection.
 func (a *agents) explains(r, s *agentResult) bool {
 	depth := make(map[string]int)
 	a.tree.Walk(func(starter string, hosts []string) {
@@ -373,7 +374,7 @@ func (a *agents) close(goesOn bool) {
 	}
 }
 
-// named returns the index of the host with that name.
+// named returns the index of the host with that name, -1 if there is none.
 func named(hosts []job.Host, name string) int {
 	return slices.IndexFunc(hosts, func(h job.Host) bool { return h.Name == name })
 }

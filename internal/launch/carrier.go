@@ -14,7 +14,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// carrier is a successor's end of the connection to the intrarun that was started (relay.go).
+// carrier is a successor's end of the connection to the intrarun that the user started (relay.go).
 // That intrarun writes the output of the job piece by piece, and confirms each piece. If it is
 // lost, the piece that it has not confirmed may have been written.
 type carrier struct {
@@ -35,7 +35,7 @@ func newCarrier(conn *agentwire.Conn) *carrier {
 	return c
 }
 
-// Carry makes the intrarun that was started write a piece. If the connection ends, Carry keeps
+// Carry makes the intrarun that the user started write a piece. If the connection ends, Carry keeps
 // waiting: only the arbiter decides that the intrarun is lost, so that all heads agree.
 func (c *carrier) Carry(p output.Piece) output.Fate {
 	c.mu.Lock()
@@ -77,7 +77,7 @@ func (c *carrier) heed(a arbiter.Action) {
 	}
 }
 
-// end records that the intrarun that was started has ended.
+// end records that the intrarun that the user started has ended.
 func (c *carrier) end() { c.set(&c.ended) }
 
 // retire records that this head has ended.
@@ -90,7 +90,7 @@ func (c *carrier) set(flag *bool) {
 	c.changed.Broadcast()
 }
 
-// serve handles the frames of the intrarun that was started, until the connection ends.
+// serve handles the frames of the intrarun that the user started, until the connection ends.
 func (c *carrier) serve(d *driver) {
 	for {
 		f, err := c.conn.Read()
@@ -118,8 +118,8 @@ func (c *carrier) serve(d *driver) {
 	}
 }
 
-// bye sends the exit code of the job, after all pieces. It reports whether the intrarun that was
-// started has received it. If not, this head writes what follows.
+// bye sends the exit code of the job, after all pieces. It reports whether the intrarun that the
+// user started has received it. If not, this head writes the rest of the output.
 func (c *carrier) bye(code int) bool {
 	c.conn.SendJSON(agentwire.KindBye, agentwire.Name{}, code)
 	late := time.AfterFunc(byeTime, c.end)

@@ -35,7 +35,7 @@ const (
 type Job struct {
 	Name    string // the program and its arguments
 	Degrees []int  // the most replicas of each rank
-	Least   []int  // the fewest; nil: as many as Degrees
+	Least   []int  // the fewest replicas of each rank; nil: as many as Degrees
 	Links   Links
 	Faults  Faults
 	Clones  []job.Clone       // processes that a tool starts
@@ -97,7 +97,7 @@ type Config struct {
 	Program []string      // name and arguments; a Go package is built first
 	Bind    affinity.Mode // cores to which each process is bound; "": all
 	Drain   bool          // SIGTERM makes this host leave the job; otherwise it ends the job
-	Grace   time.Duration // the time for that; 0: unbounded
+	Grace   time.Duration // time for this host to leave; 0: unbounded
 
 	// Watchdog is the command that calls watchdog.Run if watchdog.Variable is in
 	// its environment. Without a watchdog, processes that wrapper scripts have
@@ -202,7 +202,7 @@ func (j *Job) head(nodes []head.Node) head.Config {
 		Replace: j.Replace, Backup: j.Backup, Checkpoint: j.Folders.Checkpoint, Restart: j.Folders.Restart, Clones: j.Clones,
 		Kills: j.Faults.Kills, Flips: j.Faults.Flips, Again: j.Faults.Again, Weibull: j.Faults.Weibull, Endless: j.Endless,
 	}
-	if j.Lag > 0 { // replicas differ in what they lack
+	if j.Lag > 0 { // each replica lacks other results
 		c.Setup.Diverge = job.DivergeOff
 	}
 	if len(j.Clones) > 0 {

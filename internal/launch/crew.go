@@ -6,8 +6,8 @@ import (
 	"github.com/intrahpc/intra/internal/base/detect"
 )
 
-// crew holds the agents of all nodes. A host that joins the running job adds one, while other
-// goroutines look for theirs.
+// crew holds the agents of all nodes. The agent of a host that joins the running job is added while
+// other goroutines look up agents.
 type crew struct {
 	mu  sync.RWMutex
 	all map[detect.ID]agent

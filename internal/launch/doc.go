@@ -33,7 +33,7 @@
 // repeat their messages to the lost head, and send the output again that was not written. The
 // elected agent makes a head from these and from the decisions (takeover.go, successor.go).
 //
-// A head whose host leaves hands over to such an agent. The intrarun that was started then stays as
-// a relay, until the job ends or its host does: the next heads send it the output, which it writes,
-// and it sends them signals and questions (relay.go, carrier.go).
+// A head whose host leaves hands over to such an agent. The intrarun that the user started then
+// stays as a relay, until the job ends or its host does: the next heads send it the output, which
+// it writes, and it sends them signals and questions (relay.go, carrier.go).
 package launch

@@ -49,7 +49,7 @@ type driver struct {
 
 	posts chan func()
 	done  chan struct{}
-	late  chan os.Signal // signals that the head was too late to receive
+	late  chan os.Signal // signals that arrived after the head had ended
 
 	deadlock string               // the last deadlock that was reported to the user
 	endless  map[job.Process]bool // processes that do not end, already reported to the user
@@ -91,7 +91,7 @@ func newDriver(j *Job, console *output.Console, began time.Time) *driver {
 // firstIncarnation is the incarnation of a process that replaces no other.
 const firstIncarnation = 1
 
-// feed copies an input to the first replicas of rank 0.
+// feed copies r to the standard input of those replicas of rank 0 that start with the job.
 func (d *driver) feed(r io.Reader) {
 	in := new(output.Input)
 	for p, started := range d.readers {
@@ -194,7 +194,7 @@ func (d *driver) catchUp() {
 	}
 }
 
-// name returns an agent's name of a process.
+// name returns the name by which an agent knows a process.
 func name(p head.From) agentwire.Name { return agentwire.Name{ID: p.ID, Incarnation: p.Incarnation} }
 
 // do carries out actions of the head, in order.
@@ -322,8 +322,8 @@ func (d *driver) adopt(a head.Adopt) {
 	}
 }
 
-// confirm reports the position up to which a rank's output has been written. It goes to the
-// agent of a process that has not written for the rank yet.
+// confirm reports the position up to which a rank's output has been written to the agent of a
+// process that has not written for the rank yet.
 func (d *driver) confirm(at head.From, rank int) {
 	for _, w := range d.outputs.ranks[rank].Written() {
 		d.agents.at(at.Node).Written(name(at), w)

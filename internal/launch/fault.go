@@ -17,7 +17,7 @@ type Faults struct {
 	Kills   []job.Kill
 	Flips   []job.Flip    // wrong results
 	Again   []job.Again   // runs from a safe point, alone
-	Stale   bool          // processes that keep results overwrite what they lack
+	Stale   bool          // processes that keep results overwrite the results that they lack
 	Weibull *head.Weibull // random kills; nil: none
 }
 

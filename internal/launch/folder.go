@@ -7,8 +7,8 @@ import (
 	"github.com/intrahpc/intra/internal/base/checkpoint"
 )
 
-// folder is the head's lock on the folder of -checkpoint. A successor has no lock before its
-// first call of hold, since the earlier head may have the folder.
+// folder is the head's lock on the folder of -checkpoint. A successor has no lock before its first
+// call of hold, since the earlier head may still have the lock.
 type folder struct {
 	owner checkpoint.Owner
 
@@ -55,8 +55,8 @@ func (f *folder) hold(dir string) (err error) {
 	return f.lock.Renew(f.owner)
 }
 
-// release releases the folder at the end of a head with an exit code. After it has handed over,
-// the folder still belongs to the job.
+// release releases the folder when this head ends with the given exit code. If the head has handed
+// over, the folder still belongs to the job.
 func (f *folder) release(code int) {
 	if f == nil {
 		return

@@ -23,7 +23,7 @@ const (
 // growTime bounds the answer to askGrow: a host that takes longer still joins.
 const growTime = jobsocket.AskTime - 2*time.Second
 
-// grow answers askGrow: it starts an agent on each of the hosts, which join the job by a, and
+// grow answers askGrow: it starts an agent on each of the hosts, which join the job through a, and
 // waits until they have joined. If a is nil, the job cannot start agents, and grow refuses.
 func (d *driver) grow(a *agents, question string) string {
 	if a == nil {
@@ -96,8 +96,8 @@ func (w *hosts) bring(a *agents, host *job.Host) (<-chan error, error) {
 	})
 }
 
-// arrived ends the wait for a host, if one waits for it. The command that has started its agent
-// does not matter any more once it has joined.
+// arrived ends the wait for a host, if grow waits for it. Once the host has joined, the command
+// that started its agent may end.
 func (w *hosts) arrived(host string, err error) {
 	at, waits := w.awaited[host]
 	if !waits {

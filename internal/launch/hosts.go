@@ -26,7 +26,7 @@ type hosts struct {
 
 	awaited map[string]awaited // by host
 
-	// For the relay, once this head has handed over.
+	// These fields are for the relay, once this head has handed over.
 	heads    *agentd.Pursuit
 	over     chan struct{}         // closed when the relay ends
 	fenced   chan string           // receives the reason why this process has been removed from the nodes
@@ -34,7 +34,7 @@ type hosts struct {
 	relaying atomic.Pointer[relay] // this process as the relay; nil: it is none
 	carrier  *carrier              // the relay, if this head is a successor; nil: none
 
-	// For agents of hosts that join.
+	// These fields are for agents of hosts that join.
 	roster []arbiter.Peer
 	port   string     // of the first head's socket for beats; "" if this head is a successor
 	leader arbiter.ID // this head, if it is a successor
@@ -216,7 +216,7 @@ func (w *hosts) take(a arbiter.Action) {
 	case arbiter.Yield:
 		w.tell(head.Retired{Why: "another head has taken its place"})
 	case arbiter.Fence:
-		w.fenced <- a.Why // once
+		w.fenced <- a.Why // happens once, so this never blocks
 		if w.log != nil {
 			a.Why = "most of the hosts that keep its decisions cannot be reached, or have given it up (" + a.Why + ")"
 		}
@@ -238,9 +238,9 @@ func (w *hosts) deciders(d arbiter.Deciders) {
 
 func (w *hosts) close() { _ = w.engine.Close() } // it was not closed before, so this cannot fail
 
-// dismiss sends the agents the end of the job, with this exit code, and the relay before them. It
-// reports whether the relay knows. If the job continues under another head, it only closes the
-// connections.
+// dismiss reports the end of the job, with this exit code, first to the relay and then to the
+// agents. It returns whether the relay has received the report. If the job continues under another
+// head, dismiss only closes the connections.
 func (w *hosts) dismiss(code int) (delivered bool) {
 	retired := w.head.Summary().Retired
 	if code == ExitHandedOver { // so that the next head does not repeat that output

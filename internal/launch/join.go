@@ -189,8 +189,9 @@ func joinCommand(secret string, encrypted bool, addresses []string) string {
 	return fmt.Sprintf("%s=%s intrarun join%s %s", spawn.EnvSecret, secret, tls, strings.Join(addresses, " "))
 }
 
-// secret returns the secret of the job, and a file from which hosts that join make it, "" if
-// none may. Without a file that the user names, it is one in memory that ends with this process.
+// secret returns the secret of the job, and a file from which hosts that join derive it, "" if no
+// host may join. If the user names no file, secret makes one in memory, which ends with this
+// process.
 func (c *Config) secret() (s job.Secret, file string, err error) {
 	file = os.Getenv(spawn.EnvSecret)
 	switch {
@@ -221,7 +222,8 @@ func (c *Config) secret() (s job.Secret, file string, err error) {
 	return s, file, err
 }
 
-// Join runs the agent of this host, which joins a running job. joined is called when it has.
+// Join runs the agent of this host, which joins a running job. It calls joined once the host has
+// joined.
 func Join(ctx context.Context, b *spawn.Bootstrap, command []string, leave <-chan os.Signal, joined func()) error {
 	return agentd.ServeJob(ctx, b, agentd.Config{Watchdog: command, Leave: leave, Joined: joined, Takeover: takeOver})
 }

@@ -17,11 +17,11 @@ import (
 	"github.com/intrahpc/intra/internal/agent/output"
 )
 
-// relay is the intrarun that was started, once its head has handed over. It stays a node of the
-// arbiter, which reports the present head to it, and which declares it lost like any other
-// node. It writes the output of the job for that head, passes on signals and questions, and
-// ends with the exit code of the job. Each head after the first one waits for the relay as for
-// an agent, until it is lost: only the relay knows what it has written.
+// relay is the intrarun that the user started, once its head has handed over. It stays a node of
+// the arbiter, which reports the present head to it, and which declares it lost like any other
+// node. It writes the output of the job for that head, passes on signals and questions, and ends
+// with the exit code of the job. Each head after the first one waits for the relay as for an agent,
+// unless the relay is lost: only the relay knows what it has written.
 //
 // If the relay ends before the job, the present head and its successors write the output
 // themselves. If there is time, the relay notifies the head first: then no line is lost or

@@ -52,7 +52,8 @@ func carry(t *testing.T) *carried {
 	return x
 }
 
-// A relay writes what the head sends it, and knows how far. It receives the exit code after that.
+// A relay writes the output that the head sends, and records the position up to which it has
+// written. It receives the exit code after that.
 func TestRelay(t *testing.T) {
 	x := carry(t)
 	require.Equal(t, [][2]output.Written{{{Lines: 7}, {}}}, x.resync.Written)
@@ -67,8 +68,8 @@ func TestRelay(t *testing.T) {
 	require.Empty(t, x.here.String())
 }
 
-// Whether a relay leaves or is lost, the head writes the output from there on. A head that retires
-// does not.
+// If a relay leaves or is lost, the head writes the output from that position. A head that retires
+// writes nothing.
 func TestRelayEnds(t *testing.T) {
 	lost := arbiter.Committed{Entry: decision.Entry{Kind: decision.Lost, Node: arbiter.Head}}
 	other := arbiter.Committed{Entry: decision.Entry{Kind: decision.Lost, Node: agentd.FirstAgent}}

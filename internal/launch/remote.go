@@ -125,8 +125,8 @@ func (r *remote) Written(of agentwire.Name, w output.Written) {
 // Free ends the agent of a host that is to leave.
 func (r *remote) Free(why string) { r.conn.Send(agentwire.KindFree, agentwire.Name{}, []byte(why)) }
 
-// Doubtful reports whether the host may be lost. Then the head does not yet act on what
-// processes of the host report, or on what others report about these.
+// Doubtful reports whether the host may be lost. As long as it may be, the head acts neither on
+// reports of the host's processes nor on reports of other processes about them.
 func (r *remote) Doubtful() bool {
 	r.mu.Lock()
 	doubtful := r.over || r.ended
@@ -205,7 +205,7 @@ func (r *remote) read() {
 				r.conn.Close() // the agent ends when its connection is closed
 			}
 			r.mu.Lock()
-			closed := r.over // by this side, so that the end explains nothing
+			closed := r.over // this side closed the connection, so its end explains nothing
 			r.ended = true
 			r.mu.Unlock()
 			if r.early != nil {

@@ -128,8 +128,8 @@ func (d *driver) answer() (stop func()) {
 	return func() { _ = s.Close() }
 }
 
-// answerTo returns the answer to a question, "" if the head has ended. Any goroutine may call it
-// but that of the head.
+// answerTo returns the answer to a question, "" if the head has ended. Any goroutine except that of
+// the head may call it.
 func (d *driver) answerTo(question string) string {
 	text, gate := make(chan string, 1), make(chan *agents, 1)
 	d.post(func() {

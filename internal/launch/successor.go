@@ -24,11 +24,12 @@ type successor struct {
 	engine engine
 	job    Job
 	state  *decision.State
-	came   map[string]*agentd.Incoming // by host
-	relay  *agentd.Incoming            // the intrarun that was started; nil if it has not connected
+	came   map[string]*agentd.Incoming // agents that have connected, by host
+	relay  *agentd.Incoming            // the intrarun that the user started; nil if it has not connected
 	files  [output.Crashes]*os.File    // for output; nil before they are opened
 
-	// These events happened before this head was made, and the user has to learn of them.
+	// These fields record events from before this head was made, which are to be reported to the
+	// user.
 	unseen int              // number of verdicts
 	early  []arbiter.Action // changes of the hosts that replicate the decisions
 }
@@ -169,14 +170,15 @@ func (s *successor) gather() bool {
 	}
 }
 
-// relayed reports whether the intrarun that was started has handed over and is not lost: it
+// relayed reports whether the intrarun that the user started has handed over and is not lost: it
 // writes the output.
 func (s *successor) relayed() bool {
 	_, lost := s.state.Lost[arbiter.Head]
 	return slices.Contains(s.state.Resigned, arbiter.Head) && !lost
 }
 
-// complete reports whether every host, and the intrarun that was started, is connected or lost.
+// complete reports whether every host, and the intrarun that the user started, is connected or
+// lost.
 func (s *successor) complete() bool {
 	if s.relayed() && s.relay == nil {
 		return false
@@ -286,7 +288,7 @@ func (s *successor) follow(d *driver) *hosts {
 func (s *successor) announce(d *driver) {
 	before, why := s.lead.Before, ""
 	if _, lost := s.state.Lost[arbiter.Head]; !lost && !slices.Contains(s.state.Resigned, arbiter.Head) {
-		before = arbiter.Head // a head that was elected after it had no time to begin
+		before = arbiter.Head // a head that was elected after the first one had no time to begin
 	}
 	from := s.lead.Host(before)
 	if id := s.lead.After; id != 0 {

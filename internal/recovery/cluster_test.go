@@ -27,13 +27,13 @@ type cluster struct {
 	left     map[string][]string // by cut: the joiners, as each process saw them
 	crashes  int                 // number of deaths still to come
 	leaves   int                 // number of requests to leave still to come
-	changes  int                 // number of times still that the number of replicas of a rank is set
+	changes  int                 // number of changes of degrees still to come
 	targets  []int               // by rank: how many replicas it is to have, as kept
 	disputes int                 // number of disputes about the states of a rank still to come
 	defect   *defect             // nil: no process is faulty
 	late     bool                // processes die only once some process has finished
 	refusals int                 // number of failed starts still to come
-	selfish  int                 // how many of these deaths are processes that end by themselves
+	selfish  int                 // number of these deaths in which a process ends by itself
 	now      time.Duration
 	later    []time.Duration // when the head will request refused processes again
 	lost     string

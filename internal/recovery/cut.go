@@ -50,8 +50,8 @@ func (h *Head) donate() {
 }
 
 // plan begins a cut when a joiner is ready for one, when processes are to leave their ranks, or
-// when a last set of files is to be written. It also begins one when the first backup is
-// complete: from there on replicas compare only a share of the tasks.
+// when a last set of files is to be written. It also begins one when the first backup is complete:
+// after that cut replicas compare only a share of the tasks.
 func (h *Head) plan() {
 	if h.cut.phase != idle || h.rest {
 		return
@@ -94,8 +94,8 @@ func (h *Head) drained(s *replica, number uint64) {
 	if h.rest || !s.alive() {
 		return
 	}
-	// Processes enter the planned cut without being asked. One may reach it before it
-	// has answered a question.
+	// Processes enter the planned cut without being asked. A process may reach it before it has
+	// answered a request for its position.
 	if number == h.next && (h.cut.phase == idle || h.cut.phase == asking) {
 		h.pace.rate.reached(number, h.now)
 		asked := h.cut.phase == asking

@@ -41,8 +41,8 @@ type Decision struct {
 	Incarnation uint32       `json:"incarnation,omitempty"` // the incarnation in the frames of all processes after the rollback
 	Scattered   []int        `json:"scattered,omitempty"`   // ranks whose replicas are on several hosts afterwards
 	Joined      []Joined     `json:"joined,omitempty"`
-	// Departed are the processes that leave their ranks in the cut: a rank of theirs has more
-	// replicas than it is to have.
+	// Departed are the processes that leave their ranks in the cut, because these ranks have too
+	// many replicas.
 	Departed []job.Endpoint `json:"departed,omitempty"`
 	// Stood is the time when the last process reached the cut. The program stands still from
 	// then on.

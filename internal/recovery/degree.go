@@ -9,10 +9,10 @@ import (
 )
 
 // A rank has as many replicas as its target says, if there is room: at most one for each of its
-// slots. More replicas join like replacements. If there are too many replicas, those that have
-// no state yet are dismissed. Live ones leave in a cut, where no message of theirs is in
-// flight. The last replica of a rank never leaves. A process leaves when that decision is kept:
-// from then on it is dead, and it does not continue after the cut.
+// slots. More replicas join like replacements. If there are too many replicas, those that have no
+// state yet are dismissed. Live ones leave in a cut, where no message of theirs is in flight. The
+// last replica of a rank never leaves. A process is dead once the decision that it leaves in the
+// cut is kept, and it does not continue after the cut.
 
 // Degree sets how many replicas a rank has from now on, if there is room.
 func (h *Head) Degree(rank, n int, now time.Duration) []Action {

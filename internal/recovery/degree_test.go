@@ -85,8 +85,8 @@ func (c *cluster) leaveSlot(q *proc) {
 	c.data = slices.DeleteFunc(c.data, func(d *packet) bool { return d.to == q })
 }
 
-// If there are too many replicas, the one with the highest number is let go, unless the driver
-// has another order. A process that is to leave anyway does not move first.
+// If there are too many replicas, the one with the highest number is let go, unless the driver has
+// another order. A process that is to be let go is not relieved by another one.
 func TestWhoIsLetGo(t *testing.T) {
 	p := func(replica int) job.Process { return job.Process{Replica: replica} }
 	newHead := func(leaver func(p, q job.Process) int) *Head {

@@ -37,8 +37,8 @@ func (c *cluster) dispute() {
 	})
 }
 
-// blame makes a process turn out faulty. This is reported again until the job rolls
-// back, or cannot.
+// blame makes the replicas of a rank find a process faulty. They repeat this report until the job
+// rolls back, or cannot.
 func (c *cluster) blame() {
 	d := c.defect
 	if d.blamed == nil {

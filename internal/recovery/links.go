@@ -7,10 +7,10 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Links holds the links of a process to the others, by the slots of those. A slot has two
-// links while a joiner is to relieve the process there. Links are made concurrently: the one
-// to the joiner may be made first, and the one to a process that has died may be made last.
-// The zero value has no links.
+// Links holds the links of a process to the other processes, by their slots. A slot has two links
+// while a joiner is to relieve the process there. Links are made concurrently: the one to the
+// joiner may be made first, and the one to a process that has died may be made last. The zero value
+// has no links.
 type Links[L any] struct {
 	to   map[job.Process]*Link[L] // to the processes in the slots
 	next map[job.Process]*Link[L] // to the joiners that will relieve them

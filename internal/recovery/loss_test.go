@@ -22,9 +22,8 @@ func lost(acts []Action) *Loss {
 	return nil
 }
 
-// The job does not need a rank any more whose messages have all been received. The death
-// of such a rank is no loss and no reason for a rollback. The death of another rank still
-// is.
+// The job no longer needs a rank whose messages have all been received. The death of such a rank is
+// no loss and no reason for a rollback. The death of another rank still is.
 func TestDeathOfAFinishedRank(t *testing.T) {
 	h := NewHead(Config{Degrees: []int{1, 1, 1}, Start: true})
 	h.Finished(proc0(1, 0), 1, 0)

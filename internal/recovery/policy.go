@@ -78,7 +78,7 @@ func (pc *pace) interval() uint64 {
 	return uint64(min(max(best/pc.rate.perPoint, 1), 1<<40))
 }
 
-// compared returns the first safe point from number on at which states are compared.
+// compared returns the first safe point at which states are compared, number or a later one.
 func (c Config) compared(number uint64) uint64 {
 	if every := c.Compared; every > 1 {
 		number = (number + every - 1) / every * every

@@ -99,10 +99,10 @@ func (h *Head) writes(s *replica) bool {
 	return s.relieves && h.sets.writing(h.replicas.of[s.process])
 }
 
-// Admitted continues the cut once the decision to admit joiners is kept, if some of them
-// relieve processes, or if processes leave their ranks. Void are the joiners that had died
-// before, and the processes that stay in their ranks after all; a process that a void joiner
-// was to relieve continues. The driver calls Admitted before it passes on any other event.
+// Admitted continues the cut once the decision to admit joiners is kept, if some of them relieve
+// processes, or if processes leave their ranks. void lists the joiners that had died before, and
+// the processes that stay in their ranks after all. A process that a void joiner was to relieve
+// continues. The driver calls Admitted before it passes on any other event.
 func (h *Head) Admitted(void []job.Endpoint, now time.Duration) []Action {
 	h.begin(now)
 	if h.cut.phase != deciding || h.over {

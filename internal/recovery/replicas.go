@@ -36,14 +36,14 @@ type replica struct {
 	hash        uint64        // hash of its registered state in the last cut; 0: not computed
 	sure        uint64        // the last safe point at which it reported the processes of its rank sound
 
-	// A joiner.
+	// These fields describe a joiner.
 	relieves bool                  // it takes over from the live process in its slot, and is listed in reliefs
 	spare    bool                  // spares was reduced for the joiner; Returned gives the spare back
 	linked   map[job.Endpoint]bool // peers that have their end of the link to the joiner
 	links    map[job.Endpoint]bool // peers to which the joiner has its own end
 	donor    job.Process
 	asked    bool  // the donor was ordered to copy state to it, ahead of the cut
-	copied   bool  // the donor has sent all of that
+	copied   bool  // the donor has sent all of this state
 	moving   bool  // in the cut: the donor was ordered to transfer the rest of the state
 	joined   bool  // in the cut: the joiner has its whole state
 	bytes    int64 // size of its state

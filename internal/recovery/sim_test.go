@@ -157,7 +157,7 @@ func TestRulesAreNeeded(t *testing.T) {
 		"copies that have yet to be reported again are lost":             broken(noMarker),
 		"the death of a process before it is one of its successor":       broken(oldVerdicts),
 	}
-	// These take more deaths, or heads that are lost at certain times.
+	// These rules need more deaths, or heads that are lost at certain times.
 	for name, r := range map[string]rule{
 		"a state given for a newer rollback is thrown away":  throwAway,
 		"a joiner that has to roll back takes another state": takeLate,

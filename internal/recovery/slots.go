@@ -24,8 +24,8 @@ type kept[T any] struct {
 // Full returns the number of the newest backup that is known to be complete.
 func (s *Slots[T]) Full() uint64 { return s.complete }
 
-// Reuse returns a copy of the rank that is not needed any more, if there is one. The
-// caller may overwrite it.
+// Reuse removes and returns a copy of the rank that no backup needs any more. The caller may
+// overwrite it. ok is false if there is none.
 func (s *Slots[T]) Reuse(rank int) (old T, ok bool) {
 	p := s.ranks[rank]
 	if p == nil || len(p.free) == 0 {

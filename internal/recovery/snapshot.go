@@ -40,14 +40,14 @@ type Snapshot struct {
 	Entire  bool   `json:"entire,omitempty"`  // tasks are sampled, but replicas compare all tasks since the last cut
 
 	Writing
-	// The last complete backup.
+	// These fields describe the last complete backup.
 	Complete uint64          `json:"complete,omitempty"` // its number, 0: no backup
 	Taken    uint32          `json:"taken,omitempty"`    // the generation in which it was taken
 	Outputs  json.RawMessage `json:"outputs,omitempty"`  // as in the Decision
 	Trusted  bool            `json:"trusted,omitempty"`  // the comparison found every process sound up to it
 	Older    []Older         `json:"older,omitempty"`    // the older backups that are kept, ascending
 
-	// The rollback to that backup, until all processes have rolled back.
+	// These fields describe a rollback to that backup, until all processes have rolled back.
 	Rolling bool `json:"rolling,omitempty"`
 	Reason
 

@@ -29,9 +29,9 @@ func numbers(all []*backup) (n []uint64) {
 	return n
 }
 
-// grow moves the complete backup to the older ones, before a new one takes its place. Of
-// the older backups it keeps the newest trusted one, and the next one after it, which will
-// be trusted next. If none is trusted, it keeps the oldest.
+// grow moves the complete backup to the older ones, before a new one takes its place. Of the older
+// backups it keeps the newest trusted one, and the backup after it, which will be trusted next. If
+// none is trusted, it keeps the oldest.
 func (bs *backups) grow() {
 	if !bs.config.Suspect || bs.complete == nil {
 		return

@@ -29,7 +29,7 @@ type arrows struct {
 
 func newArrows() *arrows { return &arrows{make(map[passage][]end), make(map[passage][]end)} }
 
-// add adds an event of process of about process peer, both by number.
+// add adds an event that process number of has recorded about process number peer.
 func (a *arrows) add(of int32, peer int32, clock string, e *Event) {
 	p, begins := passageOf(of, peer, e)
 	into := a.end
@@ -140,7 +140,7 @@ func align(head string, received map[string]int64, took map[clockPair]int64) map
 	}
 	type step struct {
 		from, to string
-		d, both  int64 // delay of the clock of to against that of from, and the round-trip time
+		d, both  int64 // how far the clock of to is behind the clock of from, and the round-trip time
 	}
 	for len(offset) < len(clocks) {
 		var steps []step

@@ -20,7 +20,7 @@ const (
 	State         // a state is sent to Rank.Replica; Name is its purpose, Number its safe point, Bytes its size
 	Join          // a new process receives its state, up to safe point Number
 	Rollback      // the process rolls back to safe point Number
-	Again         // the process runs again from safe point Number, alone, up to where it had been
+	Again         // the process runs again, alone, from safe point Number to the point that it had reached
 	Verdict       // this process has learned that Rank.Replica is dead
 	Memory        // Bytes is the memory in RAM, Number the size of the heap, Context the size of logged messages
 	Death         // the head has declared Rank.Replica dead; Name is the cause

@@ -77,7 +77,7 @@ func readFile(name string) (all []Record, err error) {
 type Result struct {
 	Version    int        `json:"version"`     // version of this form of the report
 	Spec       string     `json:"spec"`        // flags that asked for it
-	Seed       uint64     `json:"seed"`        // seed of all choices, for -seed
+	Seed       uint64     `json:"seed"`        // seed of all random choices, as -seed sets it
 	SafePoints int        `json:"safe_points"` // safe points of the undisturbed set
 	Variables  []Variance `json:"variables"`   // for each variable the worst result of all sets
 	Sets       []Set      `json:"sets"`        // the disturbed sets
@@ -115,27 +115,27 @@ type Set struct {
 // Either only one of the two sets reaches the safe point, or they have passed different
 // numbers of sections before it.
 type Apart struct {
-	Rank        int   `json:"rank"`        // the rank
+	Rank        int   `json:"rank"`        // rank at which the sets depart
 	SafePoint   int   `json:"safe_point"`  // the first safe point at which the two sets differ
 	Sections    int64 `json:"sections"`    // sections before it; -1 if the set does not reach it
-	Undisturbed int64 `json:"undisturbed"` // the same in the undisturbed set
+	Undisturbed int64 `json:"undisturbed"` // sections before it in the undisturbed set
 }
 
 // Variance describes how a variable, taken over all ranks, differs from the undisturbed
 // one. A variable without floating-point numbers has no digits.
 type Variance struct {
 	Name    string `json:"name"`    // the name under which it was registered
-	Set     int    `json:"set"`     // the set
+	Set     int    `json:"set"`     // number of the set
 	Numbers int64  `json:"numbers"` // floating-point numbers in it
 	// the significant digits of the largest number at the last safe point compared; omitted
 	// for a variable without floating-point numbers
 	Digits     *float64 `json:"digits,omitempty"`
-	MeanDigits *float64 `json:"mean_digits,omitempty"`  // the same for the root mean square
-	Least      *float64 `json:"least_digits,omitempty"` // the fewest at any safe point
+	MeanDigits *float64 `json:"mean_digits,omitempty"`  // significant digits of the root mean square
+	Least      *float64 `json:"least_digits,omitempty"` // the fewest significant digits at any safe point
 	Growth     float64  `json:"growth,omitempty"`       // factor by which the difference grows from one safe point to the next; omitted if unknown
 	Unlike     int64    `json:"unlike,omitempty"`       // numbers that are infinite or NaN in only one of the sets
 	Others     int64    `json:"others,omitempty"`       // differing values that are not floating-point numbers
-	Sizes      bool     `json:"sizes,omitempty"`        // the sizes differ
+	Sizes      bool     `json:"sizes,omitempty"`        // the set has another size of the variable
 	Course     []Step   `json:"course,omitempty"`       // the digits at up to 200 safe points of each set
 }
 
@@ -148,7 +148,7 @@ type Step struct {
 // mostSteps bounds the number of steps of a variable in a report.
 const mostSteps = 200
 
-// Outcome is what the processes of a set recorded, and how their job ended.
+// Outcome holds the records of the processes of a set, and the end of their job.
 type Outcome struct {
 	Records  Records
 	ExitCode int

@@ -14,7 +14,7 @@ import (
 	"github.com/intrahpc/intra/update"
 )
 
-// Record is what a process observes at a safe point.
+// Record holds the observations of a process at a safe point.
 type Record struct {
 	Ranks     int // number of ranks of the job
 	Point     uint64

@@ -13,8 +13,8 @@ import (
 // isa is an instruction set.
 type isa struct {
 	name  string
-	bytes int  // of a vector
-	masks bool // has mask registers
+	bytes int  // bytes of a vector
+	masks bool // it has mask registers
 }
 
 var (

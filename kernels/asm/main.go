@@ -30,7 +30,7 @@ func generate(dir string) error {
 	}{
 		{"vector_avx512_amd64", avx512, vectors},
 		{"vector_avx2_amd64", avx2, vectors},
-		// For these AVX-512 is no faster: gathers are slow, and most unaligned vectors of
+		// For these kernels AVX-512 is not faster: gathers are slow, and most unaligned vectors of
 		// 64 bytes span two cache lines.
 		{"sparse_avx2_amd64", avx2, sparse},
 	} {

@@ -132,7 +132,7 @@ func (g *gen) sell() {
 	g.end()
 }
 
-// gather loads the elements of x at lanes columns, from column number first on.
+// gather loads the elements of x at lanes columns, beginning with column number first.
 func (g *gen) gather(cols, xb gp, first, lanes int) vec {
 	element := func(lane int) mem {
 		c := g.GP64()

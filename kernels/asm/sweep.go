@@ -57,7 +57,7 @@ func (g *gen) sweep(up bool) {
 	for h, a := range acc {
 		g.move(mem{Base: xb, Disp: h * 32}, a)
 	}
-	vectorOf := func(param string) gp { // of this slice
+	vectorOf := func(param string) gp { // returns the vector of the current slice
 		at, base := g.GP64(), g.base(param)
 		g.MOVQ(s, at)
 		g.IMUL3Q(operand.U32(slice), at, at)

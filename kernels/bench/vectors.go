@@ -31,8 +31,8 @@ func chosen(list []string, name string) bool {
 // Sizes lists the names of the sizes.
 func Sizes() []string { return []string{"L1", "L2", "L3", "DRAM"} }
 
-// vectorBytes returns a size of which four vectors fit into the given cache, but not into
-// the next smaller one.
+// vectorBytes returns a size for vectors such that four of them fit into the given cache, but not
+// into the next smaller one.
 func vectorBytes(size string) int {
 	l1, l2, l3 := cpuid.CPU.Cache.L1D, cpuid.CPU.Cache.L2, cpuid.CPU.Cache.L3
 	if l1 <= 0 {

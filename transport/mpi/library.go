@@ -40,13 +40,13 @@ func candidates(getenv func(string) string) []string {
 type abi struct {
 	world, byteType, errorsReturn uintptr // handles
 	ignoreStatus                  uintptr
-	requestSize                   int // in bytes, of a handle in an array
+	requestSize                   int // bytes of a request handle in an array
 }
 
 // The handles of MPICH's ABI are numbers; those of Open MPI are addresses.
 var mpichABI = abi{world: 0x44000000, byteType: 0x4c00010d, errorsReturn: 0x54000001, ignoreStatus: 1, requestSize: 4}
 
-// function is an entry of a library.
+// function is the index of an MPI function in the tables below.
 type function int
 
 const (
@@ -161,9 +161,9 @@ func (l *library) enough(level int32) error {
 }
 
 // tame keeps the library from handling the signals that Go handles. If processes outnumber
-// cores, Open MPI yields the core in each call that finds nothing. tame turns this off,
-// too, because run sleeps instead. UCX would report a dead peer on the standard output, which
-// belongs to the program.
+// cores, Open MPI yields the core in each call that finds nothing. tame turns this off, too,
+// because run sleeps instead. It also silences UCX, which would report a dead peer on the standard
+// output of the program.
 func tame() error {
 	for name, value := range map[string]string{"OMPI_MCA_mpi_yield_when_idle": "0", "UCX_LOG_FILE": "stderr"} {
 		if _, given := os.LookupEnv(name); given {

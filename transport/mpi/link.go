@@ -30,7 +30,7 @@ type link struct {
 	attended  atomic.Int32
 	streaming atomic.Int32 // number of large frames under way; changed by stream
 	busy      atomic.Bool  // there may be something to send; changed under mu
-	closed    atomic.Bool  // by this side
+	closed    atomic.Bool  // this side has closed the link
 	peerDead  atomic.Bool
 	peerGone  atomic.Bool // the peer has reported that it closed its end
 
@@ -179,8 +179,8 @@ func (l *link) finish() {
 
 // release removes a link that has ended. It waits up to patience for the packets under way.
 // Packets that are still under way then were for a peer that has died or closed its end.
-// release does not wait for a peer that is known to be dead. A link to the process itself
-// is the exception, since its packets still arrive.
+// release does not wait for a peer that is known to be dead, unless the peer is this process,
+// whose packets to itself still arrive.
 func (l *link) release() {
 	l.tx.Lock()
 	defer l.tx.Unlock()

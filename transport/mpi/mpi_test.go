@@ -160,8 +160,8 @@ func TestSelf(t *testing.T) {
 	t.Run("ProbeAfterDeath", testProbe)
 }
 
-// After a death a link reports a peer that receives nothing, and takes that back when the peer
-// receives.
+// After a death a link reports a peer that receives nothing, and withdraws the report when the
+// peer receives.
 func testProbe(t *testing.T) {
 	a, b := pair(t)
 	reports := make(chan error, 1)

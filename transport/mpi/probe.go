@@ -18,8 +18,8 @@ import (
 type probe struct {
 	memory  [1]byte
 	req     request
-	sent    bool  // and not complete
-	deaths  int32 // when the last one was sent
+	sent    bool  // the probe is sent and has not arrived
+	deaths  int32 // value of World.deaths when the last probe was sent
 	waited  time.Duration
 	missing bool // the peer has been reported as suspect
 }
@@ -29,7 +29,7 @@ type suspicion struct {
 	report func(error) // nil: no reports
 
 	mu   sync.Mutex
-	want error // what report is to be called with
+	want error // argument of the next call of report
 	said error
 }
 
@@ -37,8 +37,8 @@ type suspicion struct {
 // milliseconds.
 const blocked = 10 * time.Second
 
-// turn bounds the time that counts between two looks at a probe, since this process may have
-// been stopped in between.
+// turn bounds how much of the time between two checks of a probe counts, since this process may
+// have been stopped in between.
 const turn = 20 * time.Millisecond
 
 // probe sends a probe if a process has died since the last one, and checks whether the peer has

@@ -26,12 +26,12 @@ type receiver struct {
 	taken   int  // number of packets before next that are not posted again
 	posted  bool // all packets have been posted for the first time
 	ended   bool
-	moved   time.Time // when the last packet arrived, once the peer is dead
+	moved   time.Time // when packets from the dead peer stopped arriving; zero: not yet
 
 	end       error // error for Closed after the peer's end
 	hasEnded  bool  // the peer sends nothing more
 	canceled  bool  // the receives under way are cancelled, since the link ends
-	reason    error // the reason for that
+	reason    error // why they are cancelled
 	abandoned bool  // receives from a dead peer remain
 
 	// The large frame being received.
@@ -43,7 +43,7 @@ type receiver struct {
 	spare   []byte // own memory of an earlier frame
 	pieces  []piece
 	through int // number of pieces received
-	got     int // their size in bytes
+	got     int // bytes in these pieces
 }
 
 // incoming is the memory of a packet, and its receive.

@@ -47,7 +47,7 @@ type World struct {
 	kept     []*link // ended links with requests that never complete; never freed
 	tags     map[[2]int]bool
 	finished bool
-	leave    request // of the barrier before the end
+	leave    request // request of the barrier before the end
 }
 
 // Init loads a library and joins MPI_COMM_WORLD.
@@ -124,8 +124,9 @@ const leaving = 3 * time.Second
 
 // Close leaves MPI_COMM_WORLD. All links must have ended, or be ending; Close waits up to
 // patience for each. A process that has seen a death does not finalize the library, because
-// MPI_Finalize might wait for the dead process. Before that call the processes wait for each
-// other, because it takes a whole core while it waits, which the last ones may need.
+// MPI_Finalize might wait for the dead process. Before they call MPI_Finalize, the processes wait
+// for each other: MPI_Finalize occupies a core while it waits, and the last processes may need
+// this core.
 func (w *World) Close() error {
 	w.mu.Lock()
 	if w.finished {

@@ -17,8 +17,8 @@ func (e *Engine) Abort(err error) {
 	e.cfg.Poller.Wake()
 }
 
-// Released returns, after Abort or Retire, when no link reads from or writes into memory
-// memory of the program any more.
+// Released returns, after Abort or Retire, when no link reads from or writes into memory of the
+// program any more.
 func (e *Engine) Released(ctx context.Context) error {
 	err := e.waitUntil(ctx, func() bool {
 		e.mu.Lock()

@@ -25,8 +25,8 @@ type acks struct {
 // acknowledge runs when a message has been received completely, even if the program has not
 // posted its receive yet. Otherwise two processes that send to each other would deadlock
 // [SDR, Algorithm 1, line 15]. The replica that serves this process gets no
-// acknowledgement. A replica that waits for acknowledgements gets one at once; the others
-// get theirs in batches.
+// acknowledgement. A replica that waits for acknowledgements gets one at once; other replicas get
+// acknowledgements in batches.
 func (a *acks) acknowledge(s *inStream, number uint64, payload []byte, from, bytes int, atOnce, compared bool) {
 	r := &a.job.ranks[s.rank]
 	if r.degree == 1 || r.live == 0 {
@@ -118,8 +118,8 @@ func (a *acks) sendAck(ctx *Context, p int, set *numbers) {
 	}
 }
 
-// wanted records whether process p waits for acknowledgements. If it does, wanted sends it
-// those that are due.
+// wanted records whether process p waits for acknowledgements. If it does, wanted sends it the
+// acknowledgements that are due.
 func (a *acks) wanted(p int, on bool) {
 	pr := &a.job.processes[p]
 	if !on {

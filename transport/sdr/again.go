@@ -7,9 +7,9 @@ import (
 
 // A run of the program ends with retire: from then on none of its requests is completed, and the
 // core keeps no memory of the program except what links still use. In the meantime the core
-// continues to receive, and to serve other processes. rerun then puts the core back to a Place,
-// as far as the program can see it: streams are numbered from there, and messages and
-// decisions from after it are received and made again.
+// continues to receive, and to serve other processes. rerun then resets the core to a Place, as
+// far as the program can see. Streams continue with the numbers that they had at the Place.
+// Messages and decisions after the Place are received and carried out again.
 
 var (
 	errNotOrdered = errors.New("the replicas of this rank do not agree on the order of messages")
@@ -62,7 +62,7 @@ func (c *Core) settle() (*Place, error) {
 	return at, nil
 }
 
-// forget records that the program does not run again from a place before at.
+// forget records that the program will not run again from a place before at.
 func (c *Core) forget(at *Place) {
 	if !c.journal.on || at.received < c.journal.received.first {
 		return
@@ -72,7 +72,7 @@ func (c *Core) forget(at *Place) {
 	}
 }
 
-// endJournal records that the program does not run again.
+// endJournal records that the program will not run again.
 func (c *Core) endJournal() {
 	if c.deviation == nil {
 		c.deviation = c.unsent()
@@ -84,8 +84,8 @@ func (c *Core) endJournal() {
 	}
 }
 
-// sentBefore records a message that the program posts, unless an earlier run has sent it:
-// then it compares the two, drops m, and reports true.
+// sentBefore reports whether an earlier run has sent the message m that the program posts. If so,
+// it compares the two messages and drops m. Otherwise the journal records m.
 func (c *Core) sentBefore(m *Message) bool {
 	s, is := m.stream, contentsOf(m.tag, m.data)
 	was, before := s.again[m.number]
@@ -111,8 +111,8 @@ func (c *Core) sentBefore(m *Message) bool {
 	return true
 }
 
-// underWay returns the message with this number that an earlier run of the program has sent,
-// if it is not everywhere yet, or nil.
+// underWay returns the message with this number that an earlier run of the program has sent, if
+// some receiver may still lack it. Otherwise it returns nil.
 func (c *Core) underWay(s *outStream, number uint64) *Message {
 	if s.rank != c.job.rank {
 		return s.find(number)
@@ -144,7 +144,8 @@ func (c *Core) unsent() *Deviation {
 	return nil
 }
 
-// caughtUp returns an error if this run of the program has yet to send what an earlier one has.
+// caughtUp returns an error if an earlier run of the program has sent a message that this run has
+// not sent yet.
 func (c *Core) caughtUp() error {
 	if d := c.unsent(); d != nil {
 		return d

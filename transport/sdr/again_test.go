@@ -267,8 +267,8 @@ func TestRunAgainStopsACollective(t *testing.T) {
 	require.ErrorIs(t, err, over)
 }
 
-// A process serves others after its run has ended, in place of a sibling that dies. The next run
-// begins when no link holds a message.
+// A process serves other processes after its run has ended, in place of a sibling that dies. The
+// next run begins when no link holds a message.
 func TestRunAgainWaitsForLinks(t *testing.T) {
 	link := new(holding)
 	e := NewEngine(Config{Degrees: []int{2, 1}, Ordered: true, Context: t.Context(), Poller: link, Link: func(int, int) transport.Link { return link }})

@@ -77,7 +77,7 @@ type agreement struct {
 
 // decided is the state of the decisions since the last cut.
 type decided struct {
-	due     map[decisionKey]*decision // decisions that are not carried out
+	due     map[decisionKey]*decision // decisions that this process has yet to carry out
 	open    []*decision               // decisions that are not settled, in order of arrival
 	settled []*decision               // decisions on receives, settled since the last matching.carrySettled
 	maker   int                       // highest replica that is known to lead or to have led; all lower ones are dead
@@ -238,7 +238,8 @@ func (a *agreement) handleDecision(p int, h *transport.Header, payload []byte) e
 }
 
 // record records a decision of another replica, unless it is already carried out or
-// settled. But a settled decision that was made ahead and for another run is replaced.
+// settled. The exception is a settled decision that was made ahead for another run: record
+// replaces it.
 func (a *agreement) record(of decision) {
 	if a.carriedOut(of.key) {
 		return

@@ -9,16 +9,16 @@ import "github.com/intrahpc/intra/transport"
 // The link keeps the order, and thus the answer proves that the payloads have arrived.
 
 // If messages are compared, a process must not end before the hashes of its messages have
-// arrived at the other replicas of its rank. Otherwise the job could end although one of
-// these replicas would have found that it has not sent such a message. So a process asks
-// its receivers whether their hashes have arrived. A receiver whose program has returned
-// answers when all frames that it has sent have arrived. A receiver whose program still
-// runs answers at once, so no process waits for itself.
+// arrived at the other replicas of its rank. Otherwise the job could end before one of these
+// replicas finds that it has sent no such message. So a process asks its receivers whether their
+// hashes have arrived. A receiver whose program has returned answers when all frames that it has
+// sent have arrived. A receiver whose program still runs answers at once, so no process waits for
+// itself.
 
 // confirmation is the last question to another process, and the last answer from it.
 type confirmation struct {
 	asked    uint64 // number of payloads and hashes in the last question
-	answered uint64 // the same in the last answer
+	answered uint64 // this number in the last answer
 }
 
 // The kinds of confirmations.

@@ -38,7 +38,7 @@ func BenchmarkMessage(b *testing.B) {
 	benchmarkMessage(b, (*Engine).NewBlockingCall)
 }
 
-// BenchmarkNonblocking measures the same for requests that the program waits for later.
+// BenchmarkNonblocking measures a message whose requests the program waits for later.
 func BenchmarkNonblocking(b *testing.B) { benchmarkMessage(b, (*Engine).NewCall) }
 
 func benchmarkMessage(b *testing.B, request func(*Engine) *Call) {

@@ -82,7 +82,7 @@ func bookmarks(t *testing.T, ranks int, deaths bool, random *rand.Rand) {
 	}
 }
 
-// TestBookmarksCarryNonsense: a bookmark that no process sends is an error.
+// TestBookmarksCarryNonsense: a bookmark that no sound process sends causes an error.
 func TestBookmarksCarryNonsense(t *testing.T) {
 	entry := func(from, to, size byte) string {
 		return string([]byte{from, 0, 0, 0, to, 0, 0, 0, size, 0, 0, 0, 0, 0, 0, 0})

@@ -135,9 +135,9 @@ func (h *history) operate(l *domain, epoch bool) {
 }
 
 // causalPast returns the causal history of the last operation that was begun in a clock
-// domain. A message in history.ahead belongs to it only if that message depends on no
-// operation of this rank in the domain except earlier ones. The result leaves out the
-// clocks that the start of the epoch base implies.
+// domain. A message in history.ahead belongs to this history only if, of this rank's operations in
+// the domain, it depends only on earlier ones. The result leaves out the clocks that the start of
+// the epoch base implies.
 func (h *history) causalPast(of *domain, base uint64) *past {
 	if !h.on {
 		return nil

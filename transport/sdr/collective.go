@@ -1,6 +1,7 @@
 package sdr
 
-// Sync states which ranks are known to have begun a collective once it has ended at a rank.
+// Sync states what the end of a collective at one rank implies: which ranks have begun the
+// collective by then.
 type Sync uint8
 
 // The kinds of collectives. In each clock domain one communicator of all ranks has
@@ -19,9 +20,9 @@ const (
 	SyncAll
 )
 
-// BeginCollective counts a collective that the program begins in ctx. Its messages depend
-// on all that the program has seen by now, and on each other. If the collective
-// synchronises all ranks, its messages leave out the history that its end implies anyway.
+// BeginCollective counts a collective that the program begins in ctx. Its messages depend on
+// everything that the program has seen so far, and on each other. If the collective synchronises
+// all ranks, its messages leave out the history that the end of the collective implies.
 func (c *Core) BeginCollective(ctx *Context, s *Script) {
 	c.matching.operate(ctx, s.Sync != SyncNone)
 	ctx.plans++
@@ -40,12 +41,12 @@ func (c *Core) BeginCollective(ctx *Context, s *Script) {
 }
 
 // EndCollective completes a collective. The program sees the messages of the collective
-// when it sees its completion.
+// when it sees that the collective is complete.
 func (c *Core) EndCollective(s *Script) {
 	r := &s.done.Request
 	c.matching.forget(r)
 	switch {
-	case s.Failed && s.Sync == SyncAll: // its history claims that all ranks have begun, but its end does not ensure that
+	case s.Failed && s.Sync == SyncAll: // the history of s claims that all ranks have begun, but the end of s does not ensure this
 		c.history.drop(s.past)
 		s.past = nil
 	case s.Sync == SyncHere && !s.Failed && c.history.on && s.ctx.domain != nil:

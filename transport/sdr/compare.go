@@ -33,7 +33,7 @@ import (
 // Difference is a message that the replicas of its sender have sent with different
 // contents.
 type Difference struct {
-	From, To int // ranks
+	From, To int // ranks of the sender and of the receiver
 	Number   uint64
 	Tag      int
 	Bytes    int
@@ -45,7 +45,7 @@ type Difference struct {
 // Sent is the version of a message that one replica has sent.
 type Sent struct {
 	Replica     int
-	Incarnation uint32 // of the process that sent it
+	Incarnation uint32 // incarnation of the process that sent it
 	Hash        uint64
 	None        bool // the replica has not sent the message
 }
@@ -104,7 +104,7 @@ type comparison struct {
 	own    map[uint64]*posted  // by number of the message
 	early  map[uint64][]report // reports on messages that are not posted yet, by number
 	silent uint64              // replicas of the destination that report nothing more before the next cut
-	later  uint64              // the same after a cut that they have passed and this process has yet to pass
+	later  uint64              // replicas that will be silent after a cut that they have passed and this process has not
 }
 
 // comparer compares the messages that the replicas of this rank send.
@@ -114,7 +114,7 @@ type comparer struct {
 	contexts    *contexts
 	sum         func(payload []byte) uint64 // hash of a message; nil: no process of the job compares messages
 	compares    bool                        // this process compares its messages with those of its siblings
-	involved    bool                        // it does, or has received a message or a report of a process that does
+	involved    bool                        // this process compares, or has got a message or a report from a process that does
 	assertedAt  string                      // place of the call of AssertSendDeterministic in the program, if that call has set compares
 	point       func() uint64               // the safe point of the program; nil: not known
 	differences []*Difference
@@ -184,7 +184,7 @@ func (e *Engine) SumsReceived(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return e.failure()
+	return e.Failure()
 }
 
 // receiveSums compares the hashes that process p reports with those of this process's own

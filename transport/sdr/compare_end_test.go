@@ -41,9 +41,9 @@ func TestMessageThatOneReplicaNeverSends(t *testing.T) {
 	}
 }
 
-// Processes reach the assertion of their program one after the other. A message that
-// arrives before its receiver has, or a report that arrives before the sibling of its
-// sender has, is compared all the same.
+// Processes reach the assertion of their program one after the other. A message may arrive before
+// its receiver reaches the assertion, and a report before the sibling of its sender does. The
+// message is compared all the same.
 func TestMessagesThatArriveBeforeTheAssertion(t *testing.T) {
 	const text = "one"
 	for _, late := range []string{"receivers", "sibling", "receivers sibling"} {
@@ -80,8 +80,8 @@ func TestMessagesThatArriveBeforeTheAssertion(t *testing.T) {
 	}
 }
 
-// A program ends only when the other replicas of its rank have the hashes of all its
-// messages, also from receivers whose programs had already returned. So the job releases no
+// A program ends only when the other replicas of its rank have the hashes of all its messages,
+// including hashes from receivers whose programs had already returned. So the job releases no
 // process that may still find a difference.
 func TestEndWaitsForTheHashesOfTheLastMessages(t *testing.T) {
 	for _, dies := range []bool{false, true} {

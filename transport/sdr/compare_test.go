@@ -187,8 +187,8 @@ func TestCopyOfABrokenPayloadIsComparedAsThatOfItsSender(t *testing.T) {
 	require.Contains(t, n.cores[first].comparer.differences[0].Sent, Sent{Replica: 2, Hash: xxh3.HashString("wrong")})
 }
 
-// This also holds if the sender of the copy dies, too, and the remaining replica serves the
-// receiver.
+// If the sender of the copy dies, too, the remaining replica serves the receiver, and the copy is
+// still compared.
 func TestCopyOfTheDeadIsComparedByTheLastReplica(t *testing.T) {
 	n := comparing(t, Limits{Window: frameCost + 10}, 3, 3)
 	first, second, third, p := n.p(0, 0), n.p(0, 1), n.p(0, 2), n.p(1, 1)
@@ -318,8 +318,8 @@ func TestHashesOfDiscardedMessages(t *testing.T) {
 	}
 }
 
-// Before 0.0 passes the cut, it gets a report on such a message, and then a report on the
-// message that 0.2 has sent in its place. It compares the second.
+// Before 0.0 passes the cut, it gets a report on a message that will be discarded, and then a
+// report on the message that 0.2 has sent in its place. 0.0 compares the second message.
 func TestHashesOfBothSidesOfACut(t *testing.T) {
 	n := comparing(t, Limits{}, 3, 3)
 	last, dead, quick, receiver := n.p(0, 0), n.p(0, 1), n.p(0, 2), n.p(1, 1)

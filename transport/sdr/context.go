@@ -67,7 +67,7 @@ type inStream struct {
 	ctx        *Context
 	rank       int
 	due        uint64              // next number to be matched; not used by exact contexts
-	received   numbers             // whole messages
+	received   numbers             // numbers of the messages received as a whole
 	unacked    int                 // messages received since the last acknowledgement to all
 	unackedB   int                 // their size in bytes
 	among      uint64              // live replicas of rank when others was determined
@@ -78,7 +78,7 @@ type inStream struct {
 	before     uint64              // messages with lower numbers were sent before the cut that is being passed
 	shown      uint64              // messages with lower numbers were seen by a probe, or precede one that was
 	taken      uint64              // above the highest number that has completed a receive
-	newest     map[int]uint64      // per tag: place in posting order of the newest receive completed while others were bound
+	newest     map[int]uint64      // per tag: place in posting order of the newest receive completed while other receives were bound
 	sums       []received          // hashes to report
 	asked      int                 // 1 + process that was asked to report when it has finished, or 0
 	finished   bool                // the program of its rank has returned

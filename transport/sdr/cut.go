@@ -23,8 +23,7 @@ import (
 // needs few messages and few links. All replicas of a rank receive the same in a round. So
 // bookmarks are ordinary messages: if a process died, its substitute sends its bookmarks.
 
-// cutContext is the context of the bookmarks. The number of a message there is that of its
-// cut.
+// cutContext is the context of the bookmarks. A message in it has the number of its cut.
 const cutContext = 0
 
 // Errors of a cut.
@@ -128,7 +127,7 @@ func tagged(tag int) string {
 	return fmt.Sprintf(" with tag %d", tag)
 }
 
-// BeginCut begins the cut with this number, which is higher than those before
+// BeginCut begins the cut with this number. The number must be higher than those of earlier cuts,
 // and the same at all processes.
 func (k *cuts) BeginCut(number uint64) error {
 	if k.now != nil || number <= k.newest {

@@ -337,8 +337,8 @@ func TestPending(t *testing.T) {
 	}
 }
 
-// TestCancelCut: after a cancelled cut, which only some processes had begun,
-// the next cut is taken.
+// TestCancelCut: after a cut that only some processes had begun was cancelled, the next cut
+// succeeds.
 func TestCancelCut(t *testing.T) {
 	n := newNet(t, Limits{}, 2, 1)
 	n.begin(1, n.p(0, 0), n.p(1, 0))

@@ -62,16 +62,16 @@ type Config struct {
 	// if Sum is set.
 	SumAsserted func(payload []byte) uint64
 	Differ      func(*Difference)
-	// Deviates, if set, is called without a lock when another run of the program has not done
-	// what the run before had done.
+	// Deviates, if set, is called without a lock when a repeated run of the program deviates from
+	// the earlier run.
 	Deviates func(*Deviation)
 	// Point returns the last safe point of the program, for Difference. nil: the safe point
 	// is 0.
 	Point func() uint64
 	// Flip, if set, is called before each first transmission of a payload to a process of
-	// another rank, unless the payload is empty. The engine sends its result instead.
+	// another rank, unless the payload is empty. The engine sends the result of Flip instead.
 	Flip func(payload []byte) []byte
-	// Observer, if set, is notified of events of messages.
+	// Observer, if set, is notified when messages are sent and received.
 	Observer Observer
 	// Reference, if set, is compared with the causal history of messages. Either all
 	// processes have one, or none has.
@@ -82,8 +82,8 @@ type Config struct {
 	// Ordered makes the replicas of a rank agree on everything that depends on the order of
 	// messages, unless the program asserts that it is send-deterministic.
 	Ordered bool
-	// Always makes them agree even if the program asserts that: only then can it run again from a
-	// Place. It is the same at all processes.
+	// Always makes the replicas agree even if the program asserts that it is send-deterministic:
+	// only then can it run again from a Place. All processes have the same value.
 	Always bool
 	// Before, if set, is called before each operation that the program begins.
 	Before Before
@@ -117,9 +117,9 @@ type Engine struct {
 	err      error              // the protocol was violated, or Abort or Retire was called
 	aborted  bool
 	retired  bool    // Retire was called: the core serves links, and this program no more
-	late     error   // what went wrong since
+	late     error   // first failure after Retire
 	deviates bool    // Config.Deviates was called, or is about to be
-	heir     *Engine // engine of the next run of the program, which has taken over the core; nil: this one has it
+	heir     *Engine // engine of the next run of the program, which has the core; nil: this engine has it
 	lent     []bool  // per process: its link may be writing into memory of the program
 	handed   int     // frames with messages that links hold
 	saved    []byte  // data of the Attachment, from the position at which the engine began
@@ -445,7 +445,7 @@ func (e *Engine) Drained(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("hand over the last messages: %w", err)
 	}
-	return e.failure()
+	return e.Failure()
 }
 
 // Retained returns how many messages are kept for destinations that may lack
@@ -456,12 +456,6 @@ func (e *Engine) Retained() (messages, bytes int) {
 	return e.core.outgoing.Retained()
 }
 
-func (e *Engine) failure() error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.err
-}
-
 // Ready reports whether the program may begin operations. It may not if the engine has
 // failed, if a restored program has yet to reach its first safe point, or while a function
 // runs in which operations are refused.
@@ -469,15 +463,16 @@ func (e *Engine) Ready() bool {
 	return !e.broken.Load() && !e.restored.Load() && (e.cfg.Before == nil || !e.cfg.Before.Inside())
 }
 
-// Before returns what has to be asked before each operation that the program begins, unless
-// Ready returned true. nil: nothing.
+// Before returns Config.Before, which must be asked before each operation that the program begins,
+// unless Ready returned true. If it is nil, there is nothing to ask.
 func (e *Engine) Before() Before { return e.cfg.Before }
 
-// Failure returns the error with which every call fails once the engine cannot go on, or
-// nil.
+// Failure returns the error of all calls if the engine cannot continue, or nil.
 func (e *Engine) Failure() error {
 	if !e.broken.Load() {
 		return nil
 	}
-	return e.failure()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.err
 }

@@ -11,10 +11,9 @@ import (
 // A program may wait for messages that never arrive, because the program of their source
 // has returned. After a while such a wait asks a replica of that rank to report when it has
 // finished. One question per stream is enough, and messages that arrive cause no cost. The
-// answer contains the number of messages in the stream, so messages that are still on their
-// way are no problem. In the same way a send that waits to be received asks the
-// destination. The destination answers when it knows that it will never receive the
-// message.
+// answer contains the number of messages in the stream, so the asking process still waits for
+// messages that are on their way. In the same way a send that waits to be received asks the
+// destination. The destination answers when it knows that it will never receive the message.
 
 // ErrFinished reports that a call would wait forever, because the programs of all ranks
 // that it waits for have returned.
@@ -43,7 +42,7 @@ var ErrMismatch = errors.New("message for another purpose")
 // Mismatch wraps ErrMismatch and describes how a message and its receive differ.
 type Mismatch struct {
 	Source       int // rank in the job
-	Theirs, Mine int // purposes
+	Theirs, Mine int // purposes of the message and of the receive
 }
 
 // Error implements error.
@@ -67,7 +66,7 @@ type ask struct {
 	context uint64
 	exact   bool
 	what    uint64 // askSent or askTaken
-	number  uint64 // of a message of p
+	number  uint64 // number of a message of p
 }
 
 // finishing detects waits that cannot end because programs have returned.
@@ -132,7 +131,7 @@ func (f *finishing) hopelessReceive(req *Request) error {
 			return nil
 		case rank == f.job.rank || req.ctx.member != nil && !req.ctx.member[rank]:
 		case !f.nothingFrom(req, rank):
-			return nil // hopelessReceive asks the next rank once this one has finished
+			return nil // hopelessReceive asks the next rank when this one has finished
 		default:
 			others = true
 		}

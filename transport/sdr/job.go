@@ -15,8 +15,8 @@ type Limits struct {
 	Eager  int // size of the largest message that is sent without a request (32 KiB; at most 1 MiB)
 	Window int // bytes of unmatched eager messages at a receiver, per sending process (1 MiB)
 	Retain int // bytes of copies kept per destination rank (4 MiB)
-	// Detach is the size up to which larger messages are copied as well, once only other
-	// replicas have yet to send them (0).
+	// Detach is the size up to which larger messages are copied as well, as soon as only other
+	// replicas still have to send them (0).
 	Detach int
 }
 
@@ -35,7 +35,7 @@ func (l Limits) withDefaults() Limits {
 
 // job is the knowledge of this process about all ranks and their processes.
 type job struct {
-	rank, replica int  // of this process
+	rank, replica int  // rank and replica of this process
 	mirror        bool // every replica sends to every replica
 	limits        Limits
 	ranks         []rankState
@@ -49,7 +49,7 @@ type job struct {
 type process struct {
 	rank, replica int
 	alive         bool
-	incarnation   uint32       // of the live process, or of the last one
+	incarnation   uint32       // incarnation of the live process, or of the last one that was live
 	early         early        // frames of an incarnation that was not announced yet
 	credit        int          // eager bytes that this process may still send to it
 	held          int          // eager bytes of its messages that no receive has matched yet
@@ -60,7 +60,7 @@ type process struct {
 	busy          bool         // a wait for its credit timed out, and it has returned no credit since
 	sent          uint64       // number of payloads and hashes sent to it
 	confirmations [confirmations]confirmation
-	awaitsHashes  uint64 // number in its question about hashes until that is answered; 0: no question
+	awaitsHashes  uint64 // number in its last question about hashes, while unanswered; 0: none
 }
 
 // rankState is the knowledge of a core about one rank.

@@ -7,8 +7,8 @@ import (
 	"github.com/intrahpc/intra/transport"
 )
 
-// maxEarly bounds the frames that are kept for a process whose incarnation has not been
-// announced: such a process can send far less unrequested.
+// maxEarly bounds the bytes of the frames that are kept for a process whose incarnation has not
+// been announced. Such a process sends far less than this without a request.
 const maxEarly = 64 << 20
 
 // early holds the frames of a joiner that arrived before this process passed the cut at

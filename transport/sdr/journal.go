@@ -10,11 +10,11 @@ import (
 
 // A program can run again from a Place, alone, while the other ranks go on. It receives the
 // messages that it had received, repeats the decisions on their order, and does not send a
-// second time what it had sent. The journal holds what that takes. This is pessimistic
+// second time what it had sent. The journal holds what such a run needs. This is pessimistic
 // logging by the receiver, with hashes in place of the messages that were sent.
 //
 // The journal records a message when it is whole and a receive has it: from then on its
-// source may have discarded it. It records a decision when that is carried out. The journal
+// source may have discarded it. It records a decision when the process carries it out. The journal
 // is off, and costs one comparison for each message, unless Core.settle has made a Place.
 type journal struct {
 	on       bool
@@ -26,7 +26,7 @@ type journal struct {
 	bytes    int
 }
 
-// record is a list whose oldest entries are forgotten. The others keep their numbers.
+// record is a list whose oldest entries are forgotten. The remaining entries keep their numbers.
 type record[T any] struct {
 	first   uint64 // number of entries[0]
 	entries []T
@@ -37,7 +37,7 @@ func (r *record[T]) add(entry T) { r.entries = append(r.entries, entry) }
 // end returns the number of the next entry.
 func (r *record[T]) end() uint64 { return r.first + uint64(len(r.entries)) }
 
-// since returns the entries from a number on.
+// since returns the entry with a number, and all later entries.
 func (r *record[T]) since(number uint64) []T { return r.entries[number-r.first:] }
 
 // forget removes the entries before a number, and returns them.

@@ -76,8 +76,8 @@ func (in *incoming) lose(s *inStream, p int) {
 }
 
 // passed reports whether a receive that has returned to its old place must not match a
-// message of this stream. That is so if a receive posted after it has meanwhile matched an
-// earlier message that this one would have accepted.
+// message of this stream. This is so if a receive that was posted after r has meanwhile matched an
+// earlier message that r would have accepted.
 func (s *inStream) passed(r *Request) bool {
 	if !r.back {
 		return false

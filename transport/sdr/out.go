@@ -42,7 +42,7 @@ type outbox struct {
 	// accepted it. If not, the frame becomes an action. now is called only if there are no
 	// other actions.
 	now    func(a *Action) bool
-	direct Action // for SendNow
+	direct Action // memory of the action that SendNow sends
 }
 
 // send appends a frame that belongs to no message.

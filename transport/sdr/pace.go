@@ -5,11 +5,10 @@ import (
 	"time"
 )
 
-// If a sender lacks room at the receiver, it can offer a message and send it later, but
-// that costs more than to wait for room and send it. So the sender first waits for room,
-// for about as long as other waits poll before they sleep. A receiver that does something
-// else returns no room. Then the sender does not wait for it again before it has returned
-// some.
+// If a sender lacks room at the receiver, it can offer a message and send it later, but this costs
+// more than waiting for room and then sending it. So the sender first waits for room, for about as
+// long as other waits poll before they sleep. A receiver that is busy with other work returns no
+// room. The sender then does not wait for it again before it has returned some.
 
 // paceTime bounds how long a sender waits for room.
 const paceTime = 100 * time.Microsecond

@@ -10,11 +10,11 @@ import (
 // which the message's context belongs. The header has room for base, and for the entry of
 // the rank that sends the message. Most messages of small jobs depend on nothing else.
 //
-// The list has the other entries of that domain. Then, each after a zero byte, it has the
-// other domains of which any clock is known, with id, base and entries. An entry consists
-// of the distance from the rank before it, and of the count. The two lowest bits of the
-// count hold the distance of the epoch from the base. If that distance is 3 or more, the
-// excess over 3 follows. Most entries take three bytes.
+// The list has the other entries of that domain. Then, each after a zero byte, it has the other
+// domains in which any clock is known, with id, base and entries. An entry consists of the
+// distance from the rank before it, and of the count. The two lowest bits of the count hold the
+// distance of the epoch from the base. If that distance is 3 or more, the excess over 3 follows.
+// Most entries take three bytes.
 //
 // A nil past belongs to a message that depends on nothing.
 type past struct {
@@ -28,8 +28,8 @@ type past struct {
 	more    bool  // the list has other domains
 	needs   clock // last operation of this rank in domain that the past contains
 	rest    *rest // the other domains; nil: they are few
-	// If this process made the past of its whole causal history: value of history.changes
-	// then. Otherwise 0.
+	// made is the value of history.changes when this process made the past of its whole causal
+	// history. 0: it did not.
 	made uint64
 }
 

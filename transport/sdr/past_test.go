@@ -120,7 +120,7 @@ func TestOwnEntry(t *testing.T) {
 }
 
 // TestCollectiveForwardsClocksOfOtherRanks: a collective passes on the clocks that it has
-// received, even if its own rank has no clock that others need.
+// received, even if its own rank has no clock that other ranks need.
 func TestCollectiveForwardsClocksOfOtherRanks(t *testing.T) {
 	n := newNet(t, Limits{}, 2, 1, 2)
 	coll, _ := epochs(n)

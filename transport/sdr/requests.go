@@ -8,17 +8,17 @@ import (
 )
 
 // A receiver has room for a limited number of bytes of unmatched small messages from each
-// process (Limits.Window). A sender that has used it up offers the next messages, so that
+// process (Limits.Window). A sender that has used up this room offers the next messages, so that
 // the receiver can match them. When the sender gets credit, it sends as many of the offered
-// messages as there is room for, oldest first. Requests by the receiver would cost a round
-// trip for each message. So a receiver requests them only when its room is full of messages
-// that it does not need yet.
+// messages as there is room for, oldest first. Requests by the receiver would cost a round trip
+// for each message. So a receiver requests them only when its room is full of messages that it
+// does not need yet.
 //
 // A sender that has room for any small message has already sent all messages that it had
 // offered for lack of room. So a receiver can wait as long as its room is not used up by
 // the messages that it holds and by room that it has yet to return. A missing message is on
-// its way, or messages that precede it use up the room. In the second case the receiver
-// requests it when those arrive (askAgain).
+// its way, or messages that precede it use up the room. In the second case the receiver requests
+// the missing message when these arrive (askAgain).
 
 // creditParts is the number of parts in which a receiver returns the room of a process. An
 // active receiver needs less than paceTime for one part, so a sender that waits gets credit

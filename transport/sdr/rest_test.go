@@ -84,7 +84,7 @@ func TestRestOfDomains(t *testing.T) {
 	}
 }
 
-// TestRestIsChecked: a list does not count as known because a part of it is known.
+// TestRestIsChecked: a list that is known only in part does not count as known.
 func TestRestIsChecked(t *testing.T) {
 	n := newNet(t, Limits{}, 2, 2)
 	c := n.cores[n.p(1, 0)]
@@ -113,14 +113,14 @@ func TestRestIsChecked(t *testing.T) {
 	require.True(t, c.history.scanFrom(from, three))
 	require.True(t, three.rest == one.rest)
 	require.False(t, c.history.begun(three))
-	// Another domain does.
+	// A list with a further domain requires more, too.
 	list = appendEntry(appendDomain(list, 2000, 0), 0, -1, entry{1, clock{count: 1}})
 	four := incoming(list)
 	require.True(t, c.history.scanFrom(from, four))
 	require.True(t, four.rest != one.rest && !four.rest.begun(c.history.age))
 	require.False(t, c.history.begun(four))
 	require.False(t, four.rest.begun(c.history.age), "a failed check records nothing")
-	// A list that no process of this version writes is refused, before and after.
+	// A list that no process of this version writes is refused each time.
 	bad := append(append([]byte(nil), list...), 0, 1)
 	require.False(t, c.history.scanFrom(from, incoming(bad)))
 	require.False(t, c.history.scanFrom(from, incoming(bad)))

@@ -11,12 +11,12 @@ type Runs struct{ e *Engine }
 // Runs returns the runs of the program that uses the engine.
 func (e *Engine) Runs() Runs { return Runs{e} }
 
-// Settle makes a Place where the program is now, from which it can run again. From then on
-// the engine keeps what that takes: copies of the messages that the program receives, and a
-// hash of each message that it sends. No receive, synchronous send or collective may be
-// under way, or Settle returns an error that wraps ErrPending. It returns a *Deviation if
-// this is another run of the program, which has yet to send what the first one has. The
-// beginning of a cut makes all places invalid.
+// Settle makes a Place where the program is now, from which it can run again. From then on the
+// engine keeps what another run needs: copies of the messages that the program receives, and a
+// hash of each message that it sends. No receive, synchronous send or collective may be under way,
+// or Settle returns an error that wraps ErrPending. It returns a *Deviation if an earlier run of
+// the program has sent a message that this run has not sent yet. The beginning of a cut makes all
+// places invalid.
 //
 // The replicas of the rank have to agree on the order of messages, and messages must not be
 // compared by Config.Sum.
@@ -38,14 +38,14 @@ func (r Runs) Settle() (*Place, error) {
 	return at, nil
 }
 
-// Forget records that the program does not run again from a place before at.
+// Forget records that the program will not run again from a place before at.
 func (r Runs) Forget(at *Place) {
 	r.e.mu.Lock()
 	defer r.e.flushAndUnlock()
 	r.e.core.forget(at)
 }
 
-// End records that the program does not run again. It is called in a run that has repeated all
+// End records that the program will not run again. It is called in a run that has repeated all
 // sends of the earlier one.
 func (r Runs) End() {
 	r.e.mu.Lock()

@@ -143,10 +143,10 @@ func TestSeenTogether(t *testing.T) {
 	require.Equal(t, "1:after C's message", n.see(b, second))
 }
 
-// TestCausalOrder: rank 0 has one replica and serves both replicas of rank 1, of which 1.1
-// lags behind. 1.0 sends an answer. A message that rank 0 sends after it has seen the
-// answer depends on it. So that message must not match a receive from any source that 1.1
-// has posted before the answer.
+// TestCausalOrder: rank 0 has one replica and serves both replicas of rank 1. Replica 1.1 lags
+// behind. Replica 1.0 sends an answer. A message that rank 0 sends after it has seen the answer
+// depends on it. So that message must not match a receive from any source that 1.1 has posted
+// before the answer.
 func TestCausalOrder(t *testing.T) {
 	receive := func(n *net) *pendingRecv { return n.recv(n.p(0, 0), 1, 0) }
 	ways := map[string]func(n *net, r *pendingRecv) bool{
@@ -316,7 +316,7 @@ func TestCollectivePassesOn(t *testing.T) {
 }
 
 // TestSeenAcrossCut: a message that arrived before a cut and is seen after it has no causal
-// history any more, because operations are counted from the cut on.
+// history any more, because operations are counted from 0 after the cut.
 func TestSeenAcrossCut(t *testing.T) {
 	n := newNet(t, Limits{}, 1, 2, 2)
 	n.send(n.p(1, 0), "x", 0, 0)

@@ -6,10 +6,9 @@ import (
 	"slices"
 )
 
-// retire withdraws all receives of the program. Messages that they had, and that are not
-// whole, return to their place among those that no receive has taken. A link may be writing
-// one of them into the memory of its receive: when that is done, the message counts as
-// received.
+// retire withdraws all receives of the program. A message that was bound to one of them and is not
+// whole returns to its place among the unmatched messages. If a link is still writing such a
+// message into the memory of its receive, the message counts as received when the link is done.
 func (x *matching) retire() {
 	x.journal.retired = true
 	for _, ctx := range x.contexts.order {
@@ -71,8 +70,7 @@ func (r *Request) standIn() *Request {
 	return s
 }
 
-// unmatch returns a message that is not whole to its place among those that no receive has
-// taken.
+// unmatch returns a message that is not whole to its place among the unmatched messages.
 func (x *matching) unmatch(m *arrival) {
 	m.req.ctx.unbind(m.req)
 	m.req.bound, m.req = nil, nil
@@ -83,8 +81,8 @@ func (x *matching) unmatch(m *arrival) {
 	m.stream.unexpected.insert(behind, &m.place)
 }
 
-// giveBack puts messages that an earlier run of the program has received back among those
-// that no receive has taken.
+// giveBack returns messages that an earlier run of the program has received to the unmatched
+// messages.
 func (x *matching) giveBack(received []receivedMessage) {
 	back := make(map[*inStream][]*arrival)
 	var order []*inStream

@@ -85,8 +85,8 @@ func (e *Engine) await(r *Call) error {
 	for {
 		r.seen = e.ends.Load()
 		err := e.waitFor(r.again)
-		if err == nil && !r.Done() && e.broken.Load() {
-			err = e.failure()
+		if err == nil && !r.Done() {
+			err = e.Failure()
 		}
 		if err != nil || r.Done() {
 			e.resumed(stall)

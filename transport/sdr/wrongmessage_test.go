@@ -188,8 +188,8 @@ func TestWrongMessageIsFound(t *testing.T) {
 	}
 }
 
-// The replicas find a wrong message even if its sender or other processes die. The
-// exception is that all processes that have received it die, or all that could compare it.
+// The replicas find a wrong message even if its sender or other processes die. They need not find
+// it if all processes that have received it die, or all processes that could compare it.
 func TestWrongMessageIsFoundBesideDeaths(t *testing.T) {
 	some, ofTheDead := 0, 0
 	for seed := range uint64(400) {
@@ -201,7 +201,7 @@ func TestWrongMessageIsFoundBesideDeaths(t *testing.T) {
 		for _, d := range all {
 			require.Equal(t, j.number, d.Number, "seed %d", seed)
 			for _, s := range d.Sent {
-				require.True(t, s.Hash != j.hash || s.Replica == wrong, "seed %d: %v", seed, d) // the process may have sent the right contents to others
+				require.True(t, s.Hash != j.hash || s.Replica == wrong, "seed %d: %v", seed, d) // the process may have sent the right contents to other processes
 			}
 		}
 		if j.taken {

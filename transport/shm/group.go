@@ -20,7 +20,7 @@ type group struct {
 	wakes atomic.Uint32 // incremented to wake run
 
 	mu    sync.Mutex
-	links []*link // that have not ended; run runs while there are any
+	links []*link // links that have not ended; run runs while there are any
 
 	futexes []futex // used by run
 }

@@ -30,7 +30,7 @@ type link struct {
 	done     chan struct{} // closed when both directions have ended
 	sleeper  *Sleeper      // nil: the link has a group of its own
 	watch    watch         // used by run
-	closed   atomic.Bool   // by this side
+	closed   atomic.Bool   // this side has closed the link
 	peerDead atomic.Bool
 	busy     atomic.Bool // there may be something to send; changed under mu
 
@@ -159,7 +159,7 @@ func (l *link) endOne() {
 	l.mu.Unlock()
 }
 
-// tell makes run look.
+// tell makes run look for work.
 func (l *link) tell() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -168,7 +168,7 @@ func (l *link) tell() {
 	}
 }
 
-// hasten makes run look even if a goroutine attends to the link.
+// hasten makes run look for work even if a goroutine attends to the link.
 func (l *link) hasten() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

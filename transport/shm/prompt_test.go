@@ -53,7 +53,7 @@ func TestSendNowFull(t *testing.T) {
 	h := transport.Header{Channel: transport.ChannelMessage}
 	now := a.(transport.Prompt)
 	require.False(t, now.SendNow(&h, make([]byte, 2048), nil), "longer than half of the ring")
-	for range 3 { // the link's own goroutine may hold the lock just then
+	for range 3 { // the link's own goroutine may hold the lock at that moment
 		require.Eventually(t, func() bool { return now.SendNow(&h, make([]byte, 900), nil) }, 20*time.Second, time.Millisecond)
 	}
 	require.False(t, now.SendNow(&h, make([]byte, 900), nil), "SendNow fails on a full ring")

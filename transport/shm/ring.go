@@ -49,8 +49,8 @@ var errCorrupt = errors.New("corrupt ring")
 // tail. So when a sender is killed, its last frame is either published as a whole or not
 // visible.
 //
-// The reader uses tail only inside a long frame, and after the sender has ended or died. In
-// the second case bytes after tail are never a frame, even if they look like one.
+// The reader uses tail only inside a long frame, and after the sender has ended or died. After a
+// death, bytes after tail are never a frame, even if they look like one.
 //
 // A frame that was published as a whole may be followed by a gap, see record. It may also
 // be the last one of its lap: the next frame then begins where the memory begins.
@@ -92,8 +92,8 @@ const (
 )
 
 // record returns the size in the ring of a frame whose payload follows its
-// header. It never decreases with the payload, so the room that was reserved is
-// always enough.
+// header. The record of a longer payload is never smaller, so the room that was reserved is always
+// enough.
 func (r *ring) record(payload uint64) uint64 {
 	n := transport.HeaderSize + align(payload)
 	if payload >= gapPayload && r.size >= gapRing {
@@ -160,7 +160,7 @@ type sending struct {
 	laps  laps
 }
 
-// free returns how much room is free for sure, without a look at the reader's progress.
+// free returns how much room is certainly free, without reading the reader's progress.
 func (s *sending) free() uint64 { return s.capacity() - (s.pos - s.seen) }
 
 // room returns how many bytes are free. It reads the reader's progress, which costs a cache

@@ -33,8 +33,8 @@ const (
 	magic       = 0x3561_7274_6e69_4d53 // "SMintra5"
 	offMagic    = 0
 	offSize     = 8
-	offBell     = 128 // of side 0; that of side 1 is lineGap further
-	offRing     = 512 // words of ring 0, from side 0 to 1; ring 1 is ringGap further
+	offBell     = 128 // bell of side 0; the bell of side 1 is lineGap bytes further
+	offRing     = 512 // words of ring 0, from side 0 to 1; ring 1 is ringGap bytes further
 	ringGap     = 512
 	lineGap     = 128
 	wordTail    = 0 * lineGap
@@ -79,8 +79,7 @@ func initialize(f *os.File, fd, ring int) error {
 	if _, err := f.WriteAt(head[:], 0); err != nil {
 		return err
 	}
-	// With the seals a holder of the file cannot truncate the memory under the
-	// other process.
+	// The seals keep each process from truncating the memory that the other process uses.
 	_, err := unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_SEAL)
 	return err
 }
@@ -91,8 +90,8 @@ func controlPages() int { return max(controlSize, os.Getpagesize()) }
 
 func segmentSize(ring int) int { return controlPages() + 2*ring }
 
-// File returns the descriptor to pass to both processes. The segment exists until it is
-// closed and unmapped in all of them.
+// File returns the file to pass to both processes. The segment exists until every process has
+// closed the file and unmapped the segment.
 func (s *Segment) File() *os.File { return s.file }
 
 // mapping is a segment in this process's memory: the control words, then each ring. Each

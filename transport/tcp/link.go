@@ -37,7 +37,7 @@ type link struct {
 	closeErr error // the error passed to Closed
 	conn     *connection
 
-	closed   atomic.Bool // by this side
+	closed   atomic.Bool // this side has closed the link
 	peerDead atomic.Bool
 
 	tx     sync.Mutex

@@ -74,7 +74,7 @@ func (e *entry) payload(one *[1][]byte) [][]byte {
 type outbox struct {
 	entries []entry
 	head    int    // entries before this index are removed
-	next    int    // number of entries from head on that are handed over
+	next    int    // number of entries that are handed over, counted from head
 	acked   uint64 // number of entries removed so far
 	known   uint64 // number of entries that the peer has acknowledged; those of them that are handed over can be removed
 	copies  arena

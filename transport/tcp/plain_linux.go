@@ -74,7 +74,7 @@ func (d *direction) init(number, flags uintptr, events int16) {
 	}
 }
 
-// pollNow reports whether a socket is ready without waiting for it.
+// pollNow reports whether a socket is ready at this moment. It does not wait.
 func pollNow(fd uintptr, events int16) bool {
 	p := [1]unix.PollFd{{Fd: int32(fd), Events: events}}
 	n, err := unix.Poll(p[:], 0)

@@ -85,8 +85,8 @@ func (r *halfRelay) run() {
 	}
 }
 
-// The links' own heartbeats detect a connection of which one direction is dead. The link
-// reports it to Suspect while it lasts, and recovers afterwards.
+// The links' own heartbeats detect a connection with one dead direction. The link reports it to
+// Suspect while it lasts, and recovers afterwards.
 func TestHalfDeadConnection(t *testing.T) {
 	listener, err := net.Listen("tcp", "localhost:0")
 	require.NoError(t, err)

@@ -6,7 +6,7 @@ import "github.com/intrahpc/intra/examples/npb/internal/flow"
 // the line, both other momenta, energy. So the blocks of all axes have zeros at the same
 // positions.
 
-// order returns the indices of these components.
+// order returns the indices of the components in this order.
 func order(axis int) [5]int {
 	return [3][5]int{{0, 1, 2, 3, 4}, {0, 2, 1, 3, 4}, {0, 3, 1, 2, 4}}[axis]
 }

@@ -33,7 +33,7 @@ type benchmark struct {
 	runs   [][]int32
 	bounds []int32 // for each run: where its buckets begin, and the end
 	space  exchange
-	ranks  []int32 // rank of each value, from the first value of the rank's buckets on
+	ranks  []int32 // rank of each value, beginning with the first value of the rank's buckets
 
 	keys   []int32
 	passed int

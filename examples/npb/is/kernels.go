@@ -40,9 +40,9 @@ func order(keys []int32, shift int, ordered, counts []int32) {
 	}
 }
 
-// rank computes the rank of each value in the buckets first to end-1, from lowest on. The
-// rank is the number of smaller keys. smaller is the number of keys in lower buckets. For
-// each run of keys, bounds holds where its buckets begin.
+// rank computes the rank of each value in the buckets first to end-1, whose first value is lowest.
+// The rank is the number of smaller keys. smaller is the number of keys in lower buckets. For each
+// run of keys, bounds holds where its buckets begin.
 //
 //intra:task in(runs, bounds, buckets, first, end, lowest, smaller) out(ranks)
 func rank(runs [][]int32, bounds []int32, buckets, first, end, lowest, smaller int, ranks []int32) {

@@ -121,9 +121,9 @@ func restrictRow(f around, coarse []float64) {
 	}
 }
 
-// interpolate sets planes of a fine grid to values of a coarse one, two planes for each
-// coarse plane from lo on. Fine points coincide with coarse points or lie between them. The
-// layer around the fine grid gets its values from the layer around the coarse one.
+// interpolate sets planes of a fine grid to values of a coarse one, two planes for each coarse
+// plane, beginning with coarse plane lo. Fine points coincide with coarse points or lie between
+// them. The layer around the fine grid gets its values from the layer around the coarse one.
 //
 //intra:task in(coarse, coarser, s, lo) out(fine)
 func interpolate(coarse []float64, coarser, s shape, lo int, fine []float64) {

@@ -207,8 +207,8 @@ func TestInvalidPlans(t *testing.T) {
 	require.ErrorContains(t, <-done, "open files")
 }
 
-// An intrarun that was the head sends a host that is to join to the present head. An agent of
-// the start does not.
+// An intrarun that was the head sends a host that is to join to the present head. It does not send
+// on an agent that starts with the job.
 func TestHostThatJoinsIsSentOn(t *testing.T) {
 	for _, join := range []*job.Host{nil, {Slots: 1}} {
 		here, there := net.Pipe()
@@ -226,7 +226,7 @@ func TestHostThatJoinsIsSentOn(t *testing.T) {
 	}
 }
 
-// All calls that wait for the first lease of a host return with it. The lease never gets
+// All calls that wait for the first lease of a host return when it arrives. The lease never gets
 // shorter.
 func TestLease(t *testing.T) {
 	h := newTestNode(t, new(spawn.Bootstrap), nil)

@@ -65,7 +65,7 @@ func (n *node) begin(a arbiter.Lead) *Lead {
 	return l
 }
 
-// endTime bounds how long an agent waits for its own end as the head.
+// endTime bounds how long an agent that ends waits for the head that it runs.
 const endTime = time.Second
 
 // JobError reports a job that ended with an error.

@@ -28,8 +28,8 @@ type takeoverListener struct {
 	wake     chan struct{} // receives when there may be more incoming agents
 }
 
-// Incoming is an agent, or the intrarun that was started, that has connected to this agent as its
-// head.
+// Incoming is an agent, or the intrarun that the user started, that has connected to this agent as
+// its head.
 type Incoming struct {
 	Host   string // "" if it is that intrarun
 	Conn   *agentwire.Conn

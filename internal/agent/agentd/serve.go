@@ -26,7 +26,7 @@ type Config struct {
 	// one its processes are moved; at the second one the agent ends at once. nil: the host
 	// never leaves.
 	Leave <-chan os.Signal
-	// Joined is called when this host has joined a running job. nil: it need not be known.
+	// Joined is called when this host has joined a running job. nil: it is not called.
 	Joined   func()
 	Takeover func(*Lead) int // acts as the head if this agent is elected, and returns the exit code of the job
 }

@@ -27,7 +27,7 @@ type server struct {
 	starter  *spawn.Starter
 	leave    <-chan os.Signal   // receives when this host is to leave
 	joined   func()             // called when this host has joined a running job, nil: never
-	borrower *launcher.Borrower // lends processes a launcher's identities; nil: the processes have none
+	borrower *launcher.Borrower // borrows a launcher's identities; nil: the processes have none
 
 	mu      sync.Mutex
 	keeps   bool            // the log keeps the messages to the head, since the job survives its head

@@ -89,8 +89,8 @@ func TestNewHeadAdmitsAgents(t *testing.T) {
 	require.Error(t, err, "an admitted agent wakes all that wait")
 }
 
-// A host that has another secret is not admitted. One that has joined the running job is: the
-// head knows from the decisions which those are.
+// A host that has another secret is not admitted. A host that has joined the running job is
+// admitted: the head knows from the decisions which hosts have joined.
 func TestStrangersAreNotAdmitted(t *testing.T) {
 	l, join := takingOver(t)
 	n := newTestNode(t, &spawn.Bootstrap{Secret: job.NewSecret(), Name: "a"}, nil)

@@ -70,9 +70,9 @@ func (i *TakeoverInfo) host(id arbiter.ID, roster []arbiter.Peer) string {
 	return roster[0].Host
 }
 
-// Resync is the report that an agent sends to a head that takes over. After it, the agent
-// repeats the messages that it sent to the lost head. The intrarun that was started sends one,
-// too, if it has handed over.
+// Resync is the report that an agent sends to a head that takes over. After it, the agent repeats
+// the messages that it sent to the lost head. The intrarun that the user started sends one, too, if
+// it has handed over.
 type Resync struct {
 	Term      uint64              `json:"term"` // the term in which the agent considers the receiver the head
 	Processes []ProcessResync     `json:"processes"`

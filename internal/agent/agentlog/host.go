@@ -15,9 +15,9 @@ type Host[S, X any] struct {
 	links  map[[2]Name]bool               // lower and higher end
 }
 
-// Start returns the log of a process that the agent has to start now. It returns nil if an
-// earlier head has already ordered that start. voiced means that the process's output counts
-// from its start on.
+// Start returns the log of a process that the agent has to start now. It returns nil if an earlier
+// head has already ordered that start. voiced means that the process's output counts from its
+// start.
 func (h *Host[S, X]) Start(of Name, voiced bool) *Process[S, X] {
 	if before := h.latest[of.ID]; before != nil && before.Incarnation >= of.Incarnation {
 		return nil

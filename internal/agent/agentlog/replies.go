@@ -75,9 +75,9 @@ func replaces(r, old *job.Reply) bool {
 	return true
 }
 
-// overwrite bounds the copies of a rank that are newer than the last complete backup known to
-// the agent: of two such copies it drops the older. The process may already know that the
-// backup before the newest is complete.
+// overwrite makes room for another copy of a rank that is newer than the last complete backup known
+// to the agent: if there are two such copies, it drops the older one. The agent keeps two because
+// the process may already know that the older of the two backups is complete.
 func (s *replies[T]) overwrite(rank int) {
 	var numbers []uint64
 	for _, old := range s.all {

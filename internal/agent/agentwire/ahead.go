@@ -12,7 +12,7 @@ type ahead struct {
 
 // ReadAhead reads frames as they arrive, until the connection ends, and keeps them for Read.
 // Without it, the kernel of the other side would end the connection if nothing is read for
-// connectionTime. The goroutine that calls Read calls ReadAhead before.
+// connectionTime. The goroutine that calls Read calls ReadAhead first.
 func (c *Conn) ReadAhead() {
 	a := new(ahead)
 	a.some = sync.NewCond(&a.mu)

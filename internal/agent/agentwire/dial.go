@@ -14,7 +14,7 @@ import (
 // HeadName is the name of the first head in the handshake of connections.
 const HeadName = "head"
 
-// RelayName is the name of the intrarun that was started, once its head has handed over.
+// RelayName is the name of the intrarun that the user started, once its head has handed over.
 const RelayName = "relay"
 
 // AgentName returns the name of the agent of a host.

@@ -10,8 +10,8 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Kind is the kind of a frame. H: from head to agent, A: from agent to head. The intrarun that
-// was started is like an agent without processes, once its head has handed over: it sends
+// Kind is the kind of a frame. H: from head to agent, A: from agent to head. The intrarun that the
+// user started is like an agent without processes, once its head has handed over: it sends
 // KindResync, KindSignal for a signal that it has received, and KindLeave when it ends before the
 // job.
 type Kind byte
@@ -46,9 +46,9 @@ const (
 	KindFree                        // H text: empty if this host has left, and its agent ends; otherwise why it cannot leave
 	KindPlay                        // H the agent, which has reconnected to this head, sends all output of the process that the head lacks
 	KindJoin                        // A job.Host: this host is to join the running job; the first frame
-	KindRefused                     // H text: why it cannot
-	KindCarry                       // H output that the intrarun that was started writes for this head
-	KindCarried                     // A the next piece is written
+	KindRefused                     // H text: why the host cannot join
+	KindCarry                       // H output that the relay writes for this head
+	KindCarried                     // A the relay has written the next piece
 	KindAsk                         // A text: a question about the job; the incarnation is its number
 	KindAnswer                      // H text: the answer to the question of that number
 	KindMoved                       // H text: addresses of the present head, for a host that is to join

@@ -44,7 +44,7 @@ func NewInbox(take func([]byte)) *Inbox {
 	return i
 }
 
-// Put adds a piece. After an empty one it does nothing.
+// Put adds a piece. After an empty piece, Put does nothing.
 func (i *Inbox) Put(b []byte) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

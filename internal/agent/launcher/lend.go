@@ -20,8 +20,8 @@ import (
 // processes of the job, and makes each look like another process of the launcher. The others
 // lend it their identities and keep running: if one of them dies, the launcher ends them all.
 
-// lookForAgent is the time between two looks for the borrower. lendTime bounds
-// the exchange with it.
+// lookForAgent is the time between two looks for the borrower. lendTime bounds the exchange with
+// the borrower.
 const (
 	lookForAgent = 50 * time.Millisecond
 	lendTime     = time.Minute

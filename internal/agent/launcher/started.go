@@ -228,8 +228,8 @@ func (p *Process) alone(done <-chan struct{}) error {
 	return fmt.Errorf("%s, but none of the other %d processes that it has started on this host runs intrarun: %w", p.says(), others, ErrAlone)
 }
 
-// How long processes wait before they report it. The first process reports earlier than the
-// others, which report only if the first is missing.
+// These times bound how long processes wait before they report that they wait. The first process
+// reports earlier than the others, which report only if the first is missing.
 const (
 	firstWaits = leastPatience
 	othersWait = 5 * leastPatience

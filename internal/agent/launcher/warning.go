@@ -10,9 +10,9 @@ const (
 	never
 )
 
-// Warning returns how the launcher ends a job on that number of hosts after a death that the
-// job itself would survive. It returns "" if the launcher does not, or if that is unknown. mpi
-// means that the job uses the launcher's MPI library.
+// Warning describes how the launcher ends a job on that number of hosts after a death that the job
+// itself would survive. It returns "" if the launcher lets the job continue, or if its behaviour is
+// unknown. mpi means that the job uses the launcher's MPI library.
 func (p *Process) Warning(hosts int, mpi bool) string {
 	switch {
 	case p.spares == notAsked && hosts > 1:

@@ -9,13 +9,13 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// The forwarder of standard output keeps a hash of each recent line that it has written, and
-// the beginning of some. If a replica writes another line under the same number, it has
-// computed something else than its peers. If a process writes another line after a rollback
-// than before, it has taken another course. Both are differences.
+// The forwarder of standard output keeps a hash of each recent line that it has written, and the
+// beginning of some. If a replica writes another line under the same number, its results differ
+// from those of its peers. If a process writes another line after a rollback than before, it has
+// taken another course. Both are differences.
 
 const (
-	maxCompared = 1 << 15 // number of lines kept, which bounds how late a replica can still be compared
+	maxCompared = 1 << 15 // number of lines kept; a replica further behind is no longer compared
 	maxShown    = 1 << 10 // number of lines whose beginning is kept after all live replicas have written them
 	shownLine   = 100     // number of bytes shown of a line that differs
 )

@@ -163,8 +163,8 @@ func (f *forwarder) flush() {
 	f.room.Broadcast()
 }
 
-// settle drops the part of l that has already been emitted for the rank. It reports whether
-// the rest of l continues there.
+// settle drops the part of l that has already been emitted for the rank. It reports whether the
+// rest of l continues at the position that the rank has reached.
 func (f *forwarder) settle(l *lines) bool {
 	f.compare(l)
 	l.skipTo(f.emitted)
@@ -238,8 +238,9 @@ func (f *forwarder) wake(after time.Duration) {
 }
 
 // died ends a replica's part: the next live replica speaks from the first incomplete line. The
-// caller has read its pipe to the end. The result is not output of the rank. It is the text of
-// the crash and, if the replica ended by itself and another one takes over, its last lines.
+// caller has read the dead replica's pipe to the end. The result is not output of the rank. It is
+// the text of the crash and, if the replica ended by itself and another one takes over, its last
+// lines.
 func (f *forwarder) died(replica int, text []byte, itself bool) (words []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -300,8 +301,8 @@ func (f *forwarder) stop(s Stream) Written {
 	return Written{Stream: s, Lines: f.emitted, Cut: f.cut}
 }
 
-// written returns the position of a stream: the number of lines emitted, and of bytes of the
-// next one.
+// written returns the position of a stream: the number of lines emitted, and the number of bytes
+// emitted of the next line.
 func (f *forwarder) written(s Stream) Written {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -32,7 +32,7 @@ func TestPartsOfAPiece(t *testing.T) {
 
 // courier is a carrier that carries some pieces.
 type courier struct {
-	pieces int // that it still carries
+	pieces int // number of pieces that it still carries
 	then   Fate
 	to     *screen
 }
@@ -46,8 +46,8 @@ func (c *courier) Carry(p Piece) Fate {
 	return Carried
 }
 
-// Once a carrier has ended, the console writes what the carrier has not. If this process must not
-// write any more, it writes nothing, and the position stays.
+// Once a carrier has ended, the console writes the pieces that the carrier has not written. If this
+// process must not write any more, it writes nothing, and the position stays.
 func TestCarriedOutput(t *testing.T) {
 	for _, fate := range []Fate{Returned, Abandoned} {
 		for pieces := range 4 {
@@ -107,7 +107,7 @@ func TestRewindIsCarried(t *testing.T) {
 	require.Equal(t, Written{Lines: 1}, last.End())
 }
 
-// pieces records what it carries.
+// pieces is a carrier that records what it carries.
 type pieces []Piece
 
 func (p *pieces) Carry(x Piece) Fate {

@@ -61,8 +61,8 @@ func (r *Rank) Stop() (w [2]Written) {
 	return w
 }
 
-// hold makes p the process that writes as a replica. It reports whether another process did
-// before.
+// hold makes p the process that writes as a replica. It reports whether another process wrote as
+// that replica before.
 func (r *Rank) hold(replica int, p *Process) (taken bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -71,8 +71,8 @@ func (r *Rank) hold(replica int, p *Process) (taken bool) {
 	return old != nil && old != p
 }
 
-// holding calls do for each stream if p is the process that writes as that replica. It may not
-// be: a relieved process ends after its successor begins, and a process that was to relieve
+// holding calls do for each stream if p is the process that writes as that replica. Another process
+// may do so: a relieved process ends after its successor begins, and a process that was to relieve
 // another one may end before it takes over.
 func (r *Rank) holding(replica int, p *Process, do func(*forwarder)) {
 	r.mu.Lock()

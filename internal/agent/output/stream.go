@@ -6,8 +6,8 @@ type Stream int
 // The streams.
 const (
 	Stdout  Stream = iota
-	Stderr         // includes the text of a crash of the Go runtime
-	Crashes        // a copy of that text
+	Stderr         // includes the text of a crash
+	Crashes        // a copy of the text of a crash, which the Go runtime writes
 	Streams        // number of streams
 )
 

@@ -43,8 +43,8 @@ const hostPlace = "{host}"
 // ThisHost is the name of a host that needs no remote command.
 const ThisHost = "localhost"
 
-// Command returns the command that starts an agent on a host. On this host that is the agent
-// itself, elsewhere it follows the template.
+// Command returns the command that starts an agent on a host. On this host that is the agent's own
+// command. On other hosts it follows the template.
 func (s *Bootstrap) Command(host string) ([]string, error) {
 	if host == ThisHost || s.Shell == "" {
 		return s.Agent, nil

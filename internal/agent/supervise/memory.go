@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// memoryWindow is how long, at least, a death after a kill for want of memory is attributed to
-// that kill. A process with much memory needs some time to release it.
+// memoryWindow is the time, at least, for which a kill for want of memory can explain a death. A
+// process with much memory needs some time to release it.
 const memoryWindow = 10 * time.Second
 
 // memory counts the processes that the kernel has killed for want of memory. It counts those

@@ -38,7 +38,8 @@ func NewBoard() (*Board, error) {
 	}
 	f := os.NewFile(uintptr(fd), "intra-board")
 	if err = f.Truncate(boardSize); err == nil {
-		// The seals prevent that a process with the file truncates the page for the others.
+		// The seals keep a process that has the file from truncating the page, which other
+		// processes use.
 		_, err = unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_SEAL)
 	}
 	var page []byte
@@ -61,7 +62,7 @@ func words(page []byte) []atomic.Uint32 {
 	return unsafe.Slice((*atomic.Uint32)(unsafe.Pointer(&page[0])), boardSize/4)
 }
 
-// File returns the file for processes to inherit. The board keeps it.
+// File returns the file that processes inherit to open their slots. The caller must not close it.
 func (b *Board) File() *os.File { return b.file }
 
 // Take returns a slot for a process that is about to start. ok is false if all slots are

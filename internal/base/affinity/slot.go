@@ -22,7 +22,7 @@ const restTime = 2 * time.Millisecond
 type Slot struct {
 	own   *atomic.Uint32
 	used  *atomic.Uint32  // number of leading entries of all that may belong to processes
-	all   []atomic.Uint32 // includes own
+	all   []atomic.Uint32 // the words of all slots, including own
 	cores []int           // processors on which this process was allowed to run at its start
 	here  func() int      // Processor, except in tests
 	move  func(processor int) bool

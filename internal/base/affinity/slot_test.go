@@ -55,7 +55,7 @@ func TestBalance(t *testing.T) {
 }
 
 // A slot records the processor of the process even if the process cannot move. After a
-// move it does not move again at once, whatever the others record.
+// move it does not move again at once, whatever other processes record.
 func TestBalanceRests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var all [4]atomic.Uint32

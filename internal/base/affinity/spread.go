@@ -21,8 +21,8 @@ func ParseMode(s string) (Mode, error) {
 	return "", fmt.Errorf("%q: want %s, %s or %s", s, Auto, Each, None)
 }
 
-// Core is one core. It lists the numbers of its processors, of which it has several if it
-// runs several hardware threads.
+// Core is one core: the numbers of its processors. A core that runs several hardware threads has
+// several processors.
 type Core []int
 
 // Spread assigns processors to n processes: equal shares of the cores, in order, or nil

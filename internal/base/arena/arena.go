@@ -23,7 +23,7 @@ type Arena struct {
 	smallMu sync.Mutex // locked before mu
 	small   []byte     // unused rest of the current chunk of small arrays
 
-	mu   sync.Mutex // guards the fields below, and changes of arrays
+	mu   sync.Mutex // guards the fields below; held when arrays is replaced
 	life Life
 	own  *Area   // nil: nothing was allocated in this life
 	none bool    // no area is left for this life
@@ -33,7 +33,7 @@ type Arena struct {
 // array is memory of the Go heap over which pages of an area are mapped.
 type array struct {
 	start  uintptr
-	size   int // in whole pages
+	size   int // in bytes; a multiple of the page size
 	area   *Area
 	offset int
 }

@@ -1,7 +1,7 @@
 // Package arena provides memory that the replicas of a rank on one host share. Each
-// replica has an area for its large arrays, into which the others can write. The area also
-// has words and places, which record which replica may write where. Further words, shared
-// by all replicas, serve to agree.
+// replica has an area for its large arrays, into which the other replicas can write. The area also
+// has words and places, which record which replica may write where. Further words, shared by all
+// replicas, hold their agreements.
 //
 // An area belongs to one life of a replica: a process in one incarnation. A replacement
 // has another area, and so has the same process after a rollback. So no replica mistakes

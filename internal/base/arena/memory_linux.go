@@ -91,10 +91,9 @@ func mapOver(f *os.File, offset int, mem unsafe.Pointer, size int) error {
 	return control(f, func(fd int) error { return replace(mem, size, unix.MAP_SHARED|unix.MAP_NORESERVE, fd, offset) })
 }
 
-// prepare gives the memory its pages, so that no first write to it has to. It replaces them
-// by large pages, as far as whole large pages fit into the memory. The memory must be mapped
-// over a zeroed range of a file. Most systems use large pages for shared memory only on such
-// a request.
+// prepare allocates the pages of the memory, so that the first writes need not. It uses large
+// pages as far as whole ones fit into the memory. The memory must be mapped over a zeroed range of
+// a file. Most systems use large pages for shared memory only on such a request.
 func prepare(mem unsafe.Pointer, size int) error {
 	head := min(int(-uintptr(mem)%pageSize), size)
 	whole := (size - head) &^ (pageSize - 1)

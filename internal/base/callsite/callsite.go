@@ -53,7 +53,7 @@ func Here() string {
 
 // Outside returns the place from which functions whose names begin with prefix were
 // called: the first caller with another name. Code that is an io.Writer may be called through
-// fmt, io or bufio. The place is then that of the call of these.
+// fmt, io or bufio. The place is then that of the call of such a package.
 func Outside(prefix string) string {
 	_, at := Into(prefix)
 	return at

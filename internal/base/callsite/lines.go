@@ -14,8 +14,8 @@ import (
 var tables sync.Map
 
 // AddLines adds the line table of a twin: pairs TWIN:SOURCE of line numbers, separated by
-// spaces. From each pair on, the lines of both files advance together. Lines before the
-// first pair have no source.
+// spaces. After each pair, the lines of both files advance together until the next pair. Lines
+// before the first pair have no source.
 func AddLines(twin, table string) { tables.Store(twin, table) }
 
 // written returns the place in the user's source for a line of a file. For lines that

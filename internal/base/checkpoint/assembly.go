@@ -13,8 +13,8 @@ type Assembly struct {
 	bytes  int
 }
 
-// chunk is a chunk of an assembly. Those that arrive are hashed at once, so that Finish, for
-// which a job may stand still, need not read all of a large state.
+// chunk is a chunk of an assembly. A chunk is hashed when it arrives, so that Finish need not read
+// all of a large state while the job waits for it.
 type chunk struct {
 	mem    []byte
 	hash   uint64

@@ -18,7 +18,7 @@ import (
 // A file holds the state of one rank:
 //
 //	magic, version          to distinguish other files and later formats
-//	length, header, hash    of which job, rank and consistent cut the state is
+//	length, header, hash    job, rank and consistent cut of the state
 //	length, position, hash  where its process was; opaque here
 //	length, manifest, hash  what the state consists of, with a hash of each chunk
 //	the chunks, in order

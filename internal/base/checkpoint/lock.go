@@ -30,7 +30,7 @@ const (
 var (
 	// ErrHeld means that another job holds the folder.
 	ErrHeld = errors.New("two jobs with one folder would remove each other's checkpoints")
-	// ErrElsewhere means that the folder is another one than the head holds.
+	// ErrElsewhere means that this process sees another folder than the one that the head holds.
 	ErrElsewhere = errors.New("it is not the folder that intrarun has")
 
 	errHeld    = errors.New("another process holds the lock")

@@ -183,8 +183,7 @@ func Discard(dir string, number uint64) error {
 	return nil
 }
 
-// Sweep discards the incomplete sets, from number first on, that a job has left at its
-// end.
+// Sweep discards the incomplete sets with number first or higher that a job has left at its end.
 func Sweep(dir string, first uint64) error {
 	numbers, err := sets(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -38,8 +38,8 @@ func (c Counter) String() string {
 
 // Count is the sum of a counter over tasks.
 type Count struct {
-	// the count in all tasks in which it was counted, for task-clock in nanoseconds; an
-	// estimate if counters had to share the hardware
+	// Count is the sum over the tasks in which the event was counted, for task-clock in
+	// nanoseconds. It is an estimate if counters had to share the hardware.
 	Count float64 `json:"count"`
 	Tasks int64   `json:"tasks"` // number of these tasks
 }
@@ -62,7 +62,7 @@ type Usage struct {
 	MajorFaults   int64   `json:"major_faults"`         // page faults with reading from a disk
 	Waited        int64   `json:"voluntary_switches"`   // how often a thread has waited
 	Preempted     int64   `json:"involuntary_switches"` // how often a thread had to give its core to another one
-	ResidentBytes int64   `json:"resident_bytes"`       // the most memory that it had in RAM
+	ResidentBytes int64   `json:"resident_bytes"`       // peak of the memory that it had in RAM
 }
 
 // atOnce is the number of hardware counters that a thread can use at a time on every

@@ -36,7 +36,7 @@ func NewWord() (*Word, error) {
 
 func word(page []byte) *atomic.Int64 { return (*atomic.Int64)(unsafe.Pointer(&page[0])) }
 
-// File returns the file for processes to inherit. The word keeps it.
+// File returns the file that processes inherit to open their leases. The caller must not close it.
 func (w *Word) File() *os.File { return w.file }
 
 // Publish allows the processes to act until the given time of Now. A time in the past ends

@@ -64,8 +64,8 @@ func (s *simNode) clock(t time.Duration) time.Duration {
 	return s.offset + time.Duration(float64(t)*s.rate)
 }
 
-// newCluster makes a head and agents, each on a host of its own, except that
-// with beside = 0 the first agent shares the head's.
+// newCluster makes a head and agents, each on a host of its own. With beside = 0 the first agent
+// shares the head's host.
 func newCluster(seed uint64, agents, beside int, timing Timing) *cluster {
 	c := &cluster{
 		rng: rand.New(rand.NewPCG(seed, 7)), timing: timing, nodes: make(map[ID]*simNode), cut: make(map[[2]ID]bool),

@@ -73,8 +73,7 @@ func (m *Message) encode() ([]byte, error) {
 	return b, nil
 }
 
-// cursor reads numbers. After the first one that is missing or invalid it sets bad and
-// returns zeros.
+// cursor reads numbers. After the first missing or invalid number it sets bad and returns zeros.
 type cursor struct {
 	b   []byte
 	bad bool

@@ -60,7 +60,7 @@ func TestReplay(t *testing.T) {
 	require.False(t, opens(99))
 }
 
-// TestForgery checks that no datagram opens that a stranger has made or changed.
+// TestForgery checks that no datagram that a stranger has made or changed can be opened.
 func TestForgery(t *testing.T) {
 	s, o := sealing(t)
 	d := s.seal([]byte("message"))[0]

@@ -11,13 +11,13 @@
 // echo by which round trips are measured, the head and its term, a lease, the verdicts, what
 // the sender has seen of other nodes, and the messages of Raft.
 //
-// A head acts only while a majority has promised, by echoing its beats, to elect no other
-// head for a while. It leases the same right to the agents, for no longer than it has it
-// itself. An agent whose lease is over keeps its processes from acting on the outside world,
-// and a host is declared lost only when its lease is certainly over (lease.Wait). A
-// successor is elected only after the promises have expired, so no lease of its predecessor
-// is then in force. A head that hands over releases the members from their promises; its
-// successor then declares no host lost before the leases are over that may be in force.
+// A head acts only while a majority has promised, by echoing its beats, to elect no other head for
+// a while. It leases the same right to the agents, never for longer than its own lease. An agent
+// whose lease is over keeps its processes from acting on the outside world, and a host is declared
+// lost only when its lease is certainly over (lease.Wait). A successor is elected only after the
+// promises have expired, so no lease of its predecessor is then in force. A head that hands over
+// releases the members from their promises; its successor then declares no host lost until every
+// lease that may be in force is over.
 //
 // Node is pure: it takes events with the time of the host's clock and returns actions.
 // Engine drives it with a UDP socket.

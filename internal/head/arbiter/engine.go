@@ -221,7 +221,7 @@ func (e *Engine) do(actions []Action) {
 	e.some.Broadcast()
 }
 
-// meet makes a node reachable that has joined the running job. Its address is a number.
+// meet makes a node that has joined the running job reachable. Its address is numeric.
 func (e *Engine) meet(p Peer) {
 	at, err := resolve(p)
 	if err != nil {
@@ -301,7 +301,7 @@ func (e *Engine) Propose(entry decision.Entry) error {
 	return errors.Join(closed, err)
 }
 
-// Admit makes a node known that has joined the running job.
+// Admit begins to exchange beats with a node that has joined the running job.
 func (e *Engine) Admit(p Peer) {
 	_ = e.ask(func() { e.do(e.node.Admit(p, lease.Now())) }) // a closed engine admits no node
 }

@@ -21,8 +21,8 @@ func (n *Node) follow(m *Message) {
 	}
 }
 
-// promise makes a member promise to elect no other head than the sender of m. The promise
-// lasts as long as the lease can last that the sender derives from the member's echo of m.
+// promise makes a member promise to elect no other head than the sender of m. The promise lasts as
+// long as any lease that the sender can derive from the member's echo of m.
 func (n *Node) promise(m *Message, now time.Duration) {
 	if n.log == nil || m.From != n.leader || m.Leader != m.From || m.Term != n.term || m.Seq <= n.headSeq {
 		return
@@ -81,19 +81,19 @@ func (n *Node) rank() (rank int) {
 	return rank
 }
 
-// bound reports whether this member has to keep a promise to elect no other head. The promise
-// to a head ends with its yield if its decision to hand over is committed. A successor that was
-// elected with that freedom knows the decision, and so that leases may be in force.
+// bound reports whether a promise keeps this member from electing another head. A promise ends when
+// its head yields after the decision to hand over is committed. The successor then knows that
+// decision, and so it knows that leases may still be in force.
 func (n *Node) bound(now time.Duration) bool {
 	return now < n.promised && !(n.leader == 0 && n.handedOver(n.yielder))
 }
 
-// handedOver reports whether it is committed that a node, as the head, hands over.
+// handedOver reports whether the decision that a node hands over as the head is committed.
 func (n *Node) handedOver(id ID) bool { return slices.Contains(n.log.state.Resigned, id) }
 
-// relays reports whether this node is the first head, after it has handed over. Then nothing
-// acts for it any more, so it never leads. It still stands for election when no other node can
-// be elected, since it may be the only one that has all decisions: it passes them on (checkLead).
+// relays reports whether this node is the first head and has handed over. It can then no longer act
+// as the head, so it never leads. It still stands for election when no other node can be elected,
+// since it may be the only one that has all decisions: it passes them on (checkLead).
 func (n *Node) relays() bool { return n.self == Head && n.handedOver(Head) }
 
 // free reports whether this member may elect another head.
@@ -143,8 +143,8 @@ func (n *Node) receiveRaft(m *raftpb.Message, now time.Duration) {
 	}
 }
 
-// abandon fences this host when it has had no lease for a long time: the head has declared the
-// host lost, or the head is lost itself.
+// abandon fences this host when it has had no lease for a long time: the head has declared the host
+// lost, or the head itself is lost.
 func (n *Node) abandon(now time.Duration) {
 	awake := now - n.observer.Late()
 	if now < n.until {

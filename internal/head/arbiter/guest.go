@@ -13,9 +13,9 @@ import (
 // other node, but it exchanges beats with the members only, and it never becomes a member: the
 // decisions stay among the nodes of the start, so no majority changes when hosts join.
 //
-// The head admits a guest once the decision is kept that its host has joined. The members learn
-// it from the log, and a node that becomes a member learns it there, too. The guest knows the
-// nodes of the start.
+// The head admits a guest once the decision that its host has joined is kept. The members learn of
+// the guest from the log, and so does a node that becomes a member later. The guest knows the nodes
+// of the start.
 
 // guestPatience bounds the time in which a guest that is admitted has to answer its first beat.
 func (t *Timing) guestPatience() time.Duration { return t.Detect.Ceiling }
@@ -34,7 +34,7 @@ func NewGuest(self Peer, roster []Peer, timing Timing, now time.Duration) (*Node
 	return n, nil
 }
 
-// Admit makes a node known that has joined the running job.
+// Admit begins to exchange beats with a node that has joined the running job.
 func (n *Node) Admit(p Peer, now time.Duration) []Action {
 	n.admit(p, now)
 	return n.take()
@@ -57,7 +57,7 @@ func (n *Node) know(id ID, now, due time.Duration) {
 	n.observer.Watch(id, now)
 }
 
-// admitHosts admits the hosts that have joined by the log.
+// admitHosts admits the hosts that have joined according to the log.
 func (n *Node) admitHosts(now time.Duration) {
 	for _, h := range n.log.state.Hosts {
 		n.admit(Peer{ID: h.Node, Host: h.Name, Address: h.Beats}, now)

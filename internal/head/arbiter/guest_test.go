@@ -12,7 +12,7 @@ import (
 	"github.com/intrahpc/intra/internal/head/decision"
 )
 
-// join makes a node join the running job, once a head has the decision kept.
+// join makes a node join the running job once the decision of a head to admit it is kept.
 func (c *cluster) join(at time.Duration) ID {
 	id := c.ids[len(c.ids)-1] + 1
 	s := &simNode{rate: 1, offset: time.Duration(c.rng.Int64N(int64(time.Hour))), lost: make(map[ID]time.Duration)}

@@ -14,7 +14,7 @@ import (
 // of earlier terms are over.
 type lead struct {
 	term      uint64 // 0: this node is not the head
-	after     ID     // as in Lead
+	after     ID     // the head that has handed over to this node, as in Lead
 	announced bool
 	fresh     bool                 // announced as the head, while judge has not run yet
 	until     time.Duration        // end of its lease
@@ -64,7 +64,7 @@ func (n *Node) checkLead(now time.Duration) {
 	}
 	if !n.lead.announced && n.Leads(now) {
 		n.lead.announced, n.lead.fresh = true, true
-		if len(n.log.state.Resigned) > 0 { // the leases that the head before has granted may be in force
+		if len(n.log.state.Resigned) > 0 { // leases of the previous head may still be in force
 			for _, id := range n.order {
 				n.lead.leased[id] = now + n.timing.promise()
 			}
@@ -73,11 +73,11 @@ func (n *Node) checkLead(now time.Duration) {
 	}
 }
 
-// Resign ends the time of this node as the head, after its decision to hand over
-// (decision.Resigned) is committed: at once, or when no change of members is under way and
-// there is another member. So the members elect another head without waiting for the end of
-// its lease, since it has given up the right to act. The node still keeps the decisions, and
-// votes. It stands for election again only if no other node does.
+// Resign ends the time of this node as the head. Its decision to hand over (decision.Resigned) is
+// committed. If a change of members is under way, or there is no other member, Resign takes effect
+// later. The node gives up the right to act, so the members elect another head without waiting for
+// the end of its lease. The node still keeps the decisions, and votes. It stands for election again
+// only if no other node does.
 func (n *Node) Resign(now time.Duration) []Action {
 	n.lead.resigning = n.lead.term != 0
 	n.resign(now)

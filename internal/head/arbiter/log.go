@@ -105,7 +105,8 @@ func (r *replica) behind(id ID) bool {
 // decisions of its predecessors.
 func (r *replica) settled() bool { return r.leads() && r.term == r.status().GetTerm() }
 
-// stepDown makes this leader a follower in the next term, as a message of that term would.
+// stepDown makes this leader a follower: it passes Raft a message of the next term, which a leader
+// obeys.
 func (r *replica) stepDown() {
 	for _, id := range r.state.Members {
 		if id != r.self {
@@ -128,7 +129,7 @@ func (r *replica) step(m *raftpb.Message) error {
 
 func (r *replica) campaign() { _ = r.guarded(r.node.Campaign) } // a member that may not stand yet tries again
 
-// tick lets a leader send heartbeats, and repeat lost messages.
+// tick makes a leader send heartbeats and repeat lost messages.
 func (r *replica) tick() {
 	_ = r.guarded(func() error { // leads checks broken
 		if r.ticks++; r.ticks%resend == 0 {

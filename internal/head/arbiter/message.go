@@ -17,9 +17,9 @@ type Message struct {
 	To   ID // the destination; another receiver forwards the message
 	Via  ID // the node that has forwarded it, 0 if none has
 
-	// Seq numbers the sender's beats; a message between beats has Seq 0. Echo is the highest
-	// Seq that the sender has received from To. Direct is the highest of those that arrived
-	// without a detour.
+	// Seq numbers the sender's beats; a message between beats has Seq 0. Echo is the highest Seq
+	// that the sender has received from To. Direct is the highest Seq that arrived from To without
+	// a detour.
 	Seq    uint64
 	Echo   uint64
 	Direct uint64
@@ -30,15 +30,15 @@ type Message struct {
 	// Promised is the latest beat for which the sender, a member, has promised to elect no
 	// other head for a while. To has sent that beat as the head of Term.
 	Promised uint64
-	// Grant leases To the right to act. The head sends it. The lease lasts for that time after
-	// To sent the beat that Echo names.
+	// Grant leases To the right to act, for that time after To sent the beat that Echo names. Only
+	// the head grants leases.
 	Grant time.Duration
 
 	// Epoch is the number of verdicts that the sender knows. Verdicts are the next ones that
 	// To lacks.
 	Epoch    uint64
 	Verdicts []job.Verdict
-	// Lost is the reason why To was declared lost. It is empty if To was not.
+	// Lost is the reason why To was declared lost, "" if To was not declared lost.
 	Lost string
 
 	// Changes is the number of changes of the members that the sender knows. If To knows

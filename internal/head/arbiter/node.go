@@ -65,8 +65,8 @@ type peer struct {
 	seqDirect  uint64        // the peer's highest beat that arrived without a detour
 	echo       uint64        // the highest own beat that the peer has received
 	echoDirect uint64        // the highest own beat that the peer has received without a detour
-	direct     time.Duration // when this node learnt that
-	due        time.Duration // until its first beat it is not declared lost before that time
+	direct     time.Duration // when the peer's last report of echoDirect arrived
+	due        time.Duration // before its first beat, it is declared lost only after this time
 	promised   uint64        // the highest own beat, as the head, for which the peer has promised
 	since      time.Duration // when this node sent that beat
 	epoch      uint64        // number of verdicts that the peer knows
@@ -89,10 +89,10 @@ type (
 		To      ID
 		Message *Message
 	}
-	// Lead reports that this node is the head now. State holds all decisions so far, but not
-	// those of later Committed actions. Began is when all processes had joined, by the clock
-	// of this host; only if they have. After is the head that has handed over to this one, 0
-	// if the last head was lost.
+	// Lead reports that this node is the head now. State holds all decisions so far, but not those
+	// of later Committed actions. Began is set only if all processes have joined: it is the time at
+	// which they had, by the clock of this host. After is the head that has handed over to this
+	// one, 0 if the last head was lost.
 	Lead struct {
 		Term  uint64
 		After ID
@@ -124,8 +124,8 @@ type (
 	}
 	// Lease reports that processes of this host may act until Until.
 	Lease struct{ Until time.Duration }
-	// Meet: a node has joined the running job. The driver has to be able to send to it, and to
-	// receive from it, before it carries out the next action.
+	// Meet reports that a node has joined the running job. The driver has to be able to send to it,
+	// and to receive from it, before it carries out the next action.
 	Meet struct{ Peer }
 	// Suspected reports that the head has begun to suspect a node.
 	Suspected struct{ Evidence detect.Evidence }

@@ -50,11 +50,11 @@ func (n *Node) reconfigure(now time.Duration) {
 	n.drain(now)
 }
 
-// change returns the next change of members that is needed. It removes lost members and adds
-// other nodes. If only two members are left and there is no third host, the head removes the
-// other member: then only its own loss ends the job, and not the loss of either. A member on a
-// host that is to leave is removed once another node has been added, or the host has left: its
-// agent ends after that. No node on such a host is added.
+// change returns the next change of members that is needed. It removes lost members and adds other
+// nodes. If only two members are left and there is no third host, the head removes the other
+// member: then only the loss of the head ends the job, not the loss of either. A member on a host
+// that is to leave is removed after another node has been added, or after the host has left: the
+// agent there ends after the removal. No node on such a host is added.
 func (n *Node) change(now time.Duration) (e decision.Entry, needed bool) {
 	members := n.log.state.Members
 	for _, id := range members {
@@ -79,8 +79,9 @@ func (n *Node) change(now time.Duration) (e decision.Entry, needed bool) {
 	return e, false
 }
 
-// relieve returns the next change that replaces a member on a host that is to leave, by id. For
-// a moment there is one member more, of which fewer may be lost: so it waits until all answer.
+// relieve returns the next change that replaces a member on a host that is to leave, by id. Between
+// two changes there is one member more, but no more of them may be lost. So relieve waits until all
+// members respond.
 func (n *Node) relieve(id ID, now time.Duration) (e decision.Entry, needed bool) {
 	members := n.log.state.Members
 	at := slices.IndexFunc(members, func(m ID) bool { return m != n.self && n.hasLeft(m) })

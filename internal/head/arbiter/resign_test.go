@@ -32,9 +32,9 @@ func (c *cluster) leave() {
 	c.propose(decision.Entry{Kind: decision.Resigned, Node: head})
 }
 
-// TestHeadHandsOver: a head that hands over has a successor within a few beats. After the loss
-// of a head that takes the time of its lease. No host is declared lost. Afterwards only hosts
-// that stay keep the decisions.
+// TestHeadHandsOver checks that a head that hands over has a successor within a few beats, instead
+// of after the time of its lease. No host is declared lost. Afterwards only hosts that stay keep
+// the decisions.
 func TestHeadHandsOver(t *testing.T) {
 	for seed := range uint64(30) {
 		c := newCluster(seed, 4, int(seed%2), DefaultTiming)
@@ -54,8 +54,8 @@ func TestHeadHandsOver(t *testing.T) {
 	}
 }
 
-// TestLeavingMember: a member on a host that is to leave is replaced by a node on a host that
-// stays. There are never fewer members than before.
+// TestLeavingMember checks that a member on a host that is to leave is replaced by a node on a host
+// that stays. There are never fewer members than before.
 func TestLeavingMember(t *testing.T) {
 	for seed := range uint64(20) {
 		c := newCluster(seed, 4, 1, DefaultTiming)

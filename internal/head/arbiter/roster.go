@@ -77,7 +77,7 @@ type ring struct {
 	place   map[ID]int
 	members []ID
 	former  []ID
-	guests  []ID // nodes that have joined the running job, in no place of the ring
+	guests  []ID // nodes that have joined the running job, which are outside the ring
 }
 
 func newRing(roster []Peer, members []ID) *ring {

@@ -18,9 +18,9 @@ func noDetours(n *Node, m *Message) {
 	}
 }
 
-// TestRulesAreNeeded breaks one rule at a time and expects the simulation to detect it. A
-// check that accepts everything would prove nothing. It tries the seed of the table first,
-// then all others, and logs the one that showed it.
+// TestRulesAreNeeded breaks one rule at a time and expects the simulation to detect that. A check
+// that accepts everything would prove nothing. The test tries the seed in the table first, then all
+// others, and logs the seed that showed an error.
 func TestRulesAreNeeded(t *testing.T) {
 	each := func(f func(n *Node, m *Message, now time.Duration)) func(*cluster) {
 		return func(c *cluster) { c.sabotage = f }

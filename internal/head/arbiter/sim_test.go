@@ -61,8 +61,8 @@ func (c *cluster) fault(at time.Duration, two bool) (lost []ID) {
 	}
 	heal := at + time.Duration(c.rng.Int64N(int64(4*time.Second)))
 	forever := c.rng.IntN(3) == 0
-	// One more node may be lost with it, unless that would be a second member. A node that is
-	// about to replace a member that leaves counts as a member.
+	// Another node may be lost with the victim, unless both are members. A node that is about to
+	// replace a member that leaves counts as a member.
 	group := []ID{victim}
 	if other := c.ids[c.rng.IntN(len(c.ids))]; two && len(c.ids) > 3 && other != victim && other != Head &&
 		!(slices.Contains(members, other) && slices.Contains(members, victim)) {
@@ -128,7 +128,7 @@ func (c *cluster) finish(at time.Duration, lost []ID) error {
 		}
 		took := c.nodes[head].lost[id] - at
 		limit := inTime
-		if len(c.resigned) > 0 { // the lost node may be the only successor; and the leases of the head before may be in force
+		if len(c.resigned) > 0 { // the lost node may be the only successor, or old leases may be in force
 			limit += 4 * c.timing.promise()
 		}
 		if took > limit && !c.busy && c.loss == 0 && c.delay <= 5*ms {

@@ -8,7 +8,7 @@ import (
 	"github.com/intrahpc/intra/internal/base/lease"
 )
 
-// Timing holds the times of the protocol. All nodes of a job use the same ones.
+// Timing holds the times of the protocol. All nodes of a job use the same times.
 type Timing struct {
 	// Detect determines when a node is suspected. Its Interval is the time between beats.
 	Detect detect.Config

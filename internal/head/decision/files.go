@@ -41,12 +41,12 @@ func (r *Restart) Setup() *job.Restart {
 	return &job.Restart{Dir: r.Dir, Set: checkpoint.Set{Format: r.Format, Job: r.Job, Number: r.Number, Cut: r.Cut, Files: r.Files}}
 }
 
-// Set is the state of a set of files. All its files are written, and it may then be complete
-// (Done) or given up (Abandoned).
+// Set is the state of a set of files. All its files are written, and it may then be complete (Done)
+// or abandoned.
 type Set struct {
 	Number    uint64                  `json:"number"`
 	Cut       uint64                  `json:"cut,omitempty"`
-	Files     Files                   `json:"files,omitempty"` // until the set is complete or given up
+	Files     Files                   `json:"files,omitempty"` // until Done or Abandoned
 	Done      *runreport.FileSet      `json:"done,omitempty"`
 	Abandoned *runreport.AbandonedSet `json:"abandoned,omitempty"`
 }
@@ -54,7 +54,7 @@ type Set struct {
 // keptSets is the number of the latest sets that a successor of the head knows.
 const keptSets = 1000
 
-// mark records the state of a set. A set that is complete or given up never changes again.
+// mark records the state of a set. A set that is complete or abandoned never changes again.
 func (s *State) mark(set Set) {
 	i, known := slices.BinarySearchFunc(s.Sets, set.Number, func(a Set, n uint64) int { return int(a.Number) - int(n) })
 	switch {

@@ -9,7 +9,7 @@ import (
 
 // Host is a host that has joined the running job.
 type Host struct {
-	Node   detect.ID     `json:"node"` // higher than those of all hosts before it
+	Node   detect.ID     `json:"node"` // higher than the nodes of all earlier hosts
 	Name   string        `json:"name"`
 	Slots  int           `json:"slots"`
 	Rack   string        `json:"rack,omitempty"`

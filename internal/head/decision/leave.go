@@ -41,13 +41,13 @@ func (s *State) Leaves(node detect.ID) bool {
 	return slices.ContainsFunc(s.Leaving, func(l Leave) bool { return l.Node == node })
 }
 
-// HasLeft reports whether a node was to leave and no longer has a process in a slot, or one that
-// is to relieve another.
+// HasLeft reports whether a node was to leave, and holds neither a process in a slot nor a process
+// that is to relieve another one.
 func (s *State) HasLeft(node detect.ID) bool {
 	return s.Leaves(node) && !s.holds(node)
 }
 
-// emptied marks those requests as done whose host or process has left.
+// emptied marks each request whose host or process has left as done.
 func (s *State) emptied(at time.Duration) {
 	for i := range s.Leaving {
 		l := &s.Leaving[i]
@@ -73,8 +73,8 @@ func (s *State) holds(node detect.ID) bool {
 	return false
 }
 
-// place puts a process beside the live one in a slot, to relieve it. If the live one has died
-// meanwhile, or the node of the new one is lost, the new one is dead at once.
+// place puts a process beside the live one in a slot, to relieve it. The new process is dead at
+// once if the live one has died meanwhile, or if the node of the new one is lost.
 func (s *State) place(e Entry, place Place) []job.Verdict {
 	loss, lost := s.Lost[e.Node]
 	there := true

@@ -18,8 +18,9 @@ type Replaced struct {
 	Bytes       int64         `json:"bytes,omitempty"`
 	Generation  uint32        `json:"generation,omitempty"` // the generation in which it became live
 	At          time.Duration `json:"at"`
-	// Set if the process relieved a live one: the node of that one, when all processes stood
-	// in the cut, and how long the program was stopped there.
+	// These are set if the process relieved a live one. Left is the node of the relieved process.
+	// Stood is when all processes stood in the cut, and Stall is how long the program was stopped
+	// there.
 	Left  detect.ID     `json:"left,omitempty"`
 	Stood time.Duration `json:"stood,omitempty"`
 	Stall time.Duration `json:"stall,omitempty"`

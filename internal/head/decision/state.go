@@ -74,7 +74,7 @@ type State struct {
 	Spares     map[job.Process]Place `json:"spares"` // by ID; Dead: the spare has ended, or has a slot
 	Former     []Predecessor         `json:"former,omitempty"`
 	Reliefs    map[job.Process]Place `json:"reliefs,omitempty"` // processes that are to take over from the live ones in their slots
-	Hosts      []Host                `json:"hosts,omitempty"`   // that have joined the running job, in order
+	Hosts      []Host                `json:"hosts,omitempty"`   // hosts that joined the running job, in order
 	Leaving    []Leave               `json:"leaving,omitempty"` // in the order of the requests
 	Degrees    map[int]int           `json:"degrees,omitempty"` // by rank: how many replicas it is to have, if that was set while the job runs
 	Through    map[int]bool          `json:"through"`           // ranks in which the program has returned in a replica
@@ -121,10 +121,10 @@ func NewState() *State {
 	}
 }
 
-// Join takes the next entry of the log and returns the entry to apply. That is the entry
-// itself or, for the last piece of an entry, the reassembled entry. It returns false for the
-// other pieces. A head may be lost between two pieces of an entry: the first piece of the next
-// entry discards its pieces.
+// Join takes the next entry of the log and returns the entry to apply. That is the entry itself or,
+// for the last piece of an entry, the reassembled entry. It returns false for the other pieces. If
+// a head is lost between two pieces of an entry, the first piece of the next entry discards the
+// incomplete one.
 func (s *State) Join(e Entry) (Entry, bool, error) {
 	if e.Kind != Part {
 		return e, true, nil
@@ -231,9 +231,9 @@ func (s *State) apply(e Entry) []job.Verdict {
 	return nil
 }
 
-// bear gives a process its slot if the slot is free, or the earlier process there is dead and
-// older. If the node is lost by then, or the process is a spare that has died, the process
-// takes the slot and is dead at once.
+// bear gives a process its slot if the slot is free, or if the earlier process there is dead and
+// has a lower incarnation. If the node is lost by then, or the process is a spare that has died,
+// the process takes the slot and is dead at once.
 func (s *State) bear(e Entry) []job.Verdict {
 	loss, lost := s.Lost[e.Node]
 	place := Place{Incarnation: e.Incarnation, Node: e.Node, ID: e.ID, Status: Running}
@@ -253,7 +253,7 @@ func (s *State) bear(e Entry) []job.Verdict {
 	}
 	if taken {
 		s.Former = append(s.Former, Predecessor{Process: e.Process, Place: before})
-		for i := range s.Former { // the head has waited for the output of all of them
+		for i := range s.Former { // the head has waited for the output of them all
 			s.Former[i].Loose = s.Former[i].Loose && s.Former[i].Process != e.Process
 		}
 	}
@@ -274,8 +274,8 @@ func (s *State) bear(e Entry) []job.Verdict {
 	return nil
 }
 
-// vacate records that a slot has no process at the start. To all others that is the same as a
-// process that has died before its first message.
+// vacate records that a slot has no process at the start. The other processes treat the slot as if
+// its process had died before its first message.
 func (s *State) vacate(e Entry) []job.Verdict {
 	if _, taken := s.Places[e.Process]; taken {
 		return nil

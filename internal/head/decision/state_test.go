@@ -20,8 +20,7 @@ func place(p job.Process, incarnation uint32, node detect.ID) Entry {
 	return Entry{Kind: Placed, Process: p, Incarnation: incarnation, Node: node, ID: p}
 }
 
-// placed is the state of a job with two ranks in two replicas, replica k on
-// node 2+k.
+// placed is the state of a job with two ranks of two replicas each, replica k on node 2+k.
 func placed(t *testing.T) *State {
 	s := NewState()
 	for rank := range 2 {

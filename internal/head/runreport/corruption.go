@@ -19,8 +19,8 @@ type Corruption struct {
 type Blamed struct {
 	Process     job.Process `json:"process"`     // the process
 	Incarnation uint32      `json:"incarnation"` // above 1 if it replaced a dead process
-	// processor on which the task ran, or the process when its state was compared, by the
-	// system's number; -1 if unknown
+	// the system's number of the processor on which the task ran, or on which the process ran when
+	// its state was compared; -1 if unknown
 	Core    int    `json:"core"`
 	Host    string `json:"host"`              // the host on which it ran
 	Task    int    `json:"task"`              // number of the task in the section; -1 if a message or a state was wrong

@@ -11,7 +11,7 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// Counter is a way in which some processes count an event in their tasks. See
+// Counter is the way in which some processes count one event in their tasks. See
 // docs/clones.md#counters.
 type Counter struct {
 	counters.Counter

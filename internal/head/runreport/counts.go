@@ -39,7 +39,7 @@ type TaskType struct {
 	Overlap  float64 `json:"overlap"`
 	Sharers  int     `json:"sharers"`          // number of processes that shared such sections with other replicas
 	Unshared float64 `json:"unshared_seconds"` // time that these sections would have taken each of these processes alone, on average
-	Saved    float64 `json:"saved_seconds"`    // time that sharing saved each of them in these sections, on average; negative if it cost time
+	Saved    float64 `json:"saved_seconds"`    // time that sharing saved each of these processes, on average; negative if it cost time
 	// efficiency of the replicas in these sections: unshared_seconds divided by the time that
 	// the sections took and by the number of replicas. 1 is perfect. Replicas that each run
 	// all tasks have 1 divided by their number

@@ -37,7 +37,7 @@ type Pace struct {
 func (p *Pace) Add(s *Status) {
 	at, now := secondsOf(s.Elapsed), s.Progress
 	if now.Total != p.last.Total {
-		p.steps = meter{} // the program reports another total, so another part of it has begun
+		p.steps = meter{} // another total means that another part of the program has begun
 	}
 	if now.Done != p.last.Done || !p.steps.began { // steps may be long, so only their ends count
 		p.steps.add(at, now.Done, stepsWindow, stepsLeast)

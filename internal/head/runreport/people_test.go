@@ -12,7 +12,8 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// shared is a report of two replicas that share one kernel and not a second one.
+// shared is a report of two replicas that share the tasks of one kernel and not those of another
+// one.
 func shared() *Report {
 	r := &Report{Ranks: 1, Degrees: []int{2}, Link: "shm", Threads: 1, IntraTag: true, WallSeconds: 40, TaskTypes: make(map[string]TaskType)}
 	for replica := range 2 {
@@ -34,7 +35,7 @@ func TestSavingsInWords(t *testing.T) {
 	require.Equal(t, "not shared: each replica ran all tasks, in 2.0 s (E 0.50)", r.TaskTypes["heat.alone"].Paid())
 	require.Equal(t, "run 16 times in 1.000 s; no section that begins with it was shared", r.TaskTypes["heat.inner"].Paid())
 
-	// A rank with one replica shares with none.
+	// The only replica of a rank has no replica to share with.
 	alone := &Report{Degrees: []int{1}, TaskTypes: make(map[string]TaskType)}
 	alone.Add(Process{}, job.Stats{TaskTypes: map[string]job.TaskStats{"f": {Run: 1, SectionSeconds: 1, AloneSeconds: 1, Decision: "share"}}})
 	require.Zero(t, alone.TaskTypes["f"].Sharers)

@@ -81,7 +81,7 @@ type Rollback struct {
 	SafePoint uint64       `json:"safe_point"` // the safe point to which the job rolled back
 	Seconds   float64      `json:"seconds"`    // time from the loss of the rank, or from the difference, until the program continued; 0 if it did not
 
-	Generation uint32        `json:"-"` // the generation that began with it
+	Generation uint32        `json:"-"` // the generation that began with this rollback
 	Since      time.Duration `json:"-"` // when the first of the ranks was lost, as time since all processes had joined
 }
 

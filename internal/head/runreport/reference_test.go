@@ -25,7 +25,7 @@ const (
 	root   = "../../../"
 )
 
-// TestReferenceIsCurrent checks that docs/report.md has the tables that follow from the types.
+// TestReferenceIsCurrent checks that the tables in docs/report.md follow from the types.
 func TestReferenceIsCurrent(t *testing.T) {
 	page := filepath.Join(root, "docs", "report.md")
 	b, err := os.ReadFile(page)

@@ -7,9 +7,9 @@ type Savings struct {
 	alone, took, cost float64
 }
 
-// Add adds a process, elapsed seconds after the start, of a rank that began with that number
-// of replicas. The estimate for the process alone replaces the time of its sections by the
-// time that these would have taken it alone.
+// Add adds a process, elapsed seconds after the start, of a rank that began with that number of
+// replicas. It estimates the time that the process would have needed alone: elapsed, with the time
+// of its sections replaced by the time that they would take without sharing.
 func (s *Savings) Add(replicas int, elapsed float64, st job.Stats) {
 	alone := elapsed
 	for _, t := range st.TaskTypes {

@@ -111,7 +111,8 @@ func (s *Status) String() string {
 	return b.String()
 }
 
-// short names ranks that have other numbers of replicas than they can have, in a job with ranges.
+// short names the ranks of a job with ranges that have fewer replicas than they can have, or not as
+// many as they are to have.
 func (s *Status) short() string {
 	const few = 8
 	var all []string

@@ -78,7 +78,7 @@ type Model struct {
 	History []Sample // up to Samples; the last one is that of Frame
 	Events  []Event
 
-	sent                         map[job.Endpoint]int64 // number of bytes, as of Frame
+	sent                         map[job.Endpoint]int64 // bytes sent, as of Frame
 	failures, returns, rollbacks int                    // number of each among the events
 	moves                        moves                  // arrivals, departures and changes of degrees among the events
 }

@@ -52,8 +52,8 @@ func (m *moves) events(r *runreport.Report) (all []Event) {
 	return all
 }
 
-// letGo marks slots as empty whose processes were let go because ranks were to have fewer
-// replicas. They are no deaths.
+// letGo marks the slots of processes that were let go as empty. Their ranks were to have fewer
+// replicas, so they do not count as deaths.
 func letGo(states string, degrees []int, r *runreport.Report) string {
 	last := make(map[job.Process]*runreport.Process)
 	for i := range r.Processes {

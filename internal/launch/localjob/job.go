@@ -54,8 +54,8 @@ func Run(ctx context.Context, spec job.Spec, program Program) error {
 	return l.outcome(&s)
 }
 
-// localJob is a job in this process. The fields after some belong to the goroutine that drives
-// the head. All other goroutines send events to that goroutine by tell.
+// localJob is a job in this process. The fields after the field some belong to the goroutine that
+// drives the head. All other goroutines send events to that goroutine by tell.
 type localJob struct {
 	ctx     context.Context // context of the caller; when it ends, the head ends the processes
 	want    *job.Local
@@ -88,7 +88,7 @@ func (l *localJob) config(degrees []int) head.Config {
 		Replace: w.Replace, Backup: recovery.Policy{Every: w.Backup}, Restart: w.Restart, Kills: w.Kills, Flips: w.Flips,
 	}
 	if c.Setup.Lag, c.Setup.Stale = w.Lag, w.Lag > 0; w.Lag > 0 {
-		c.Setup.Diverge = job.DivergeOff // replicas differ in what they lack
+		c.Setup.Diverge = job.DivergeOff // each replica lacks other results
 	}
 	for _, p := range job.Processes(degrees) {
 		c.Of[p] = here

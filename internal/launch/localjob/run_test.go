@@ -80,8 +80,8 @@ func (w *walk) run(p *intra.Process) error {
 	return nil
 }
 
-// until runs the program until that many replacements have joined before its end, each time
-// with slower steps. On a busy machine that takes several runs.
+// until runs the program, each time with slower steps, until the given number of replacements have
+// joined before its end. On a busy machine that takes several runs.
 func (w *walk) until(t *testing.T, joins int, spec intra.Spec, local job.Local) (map[int]map[float64]bool, *job.Local, error) {
 	t.Helper()
 	for {
@@ -294,8 +294,8 @@ func TestDivergence(t *testing.T) {
 	require.NotErrorIs(t, err, localjob.ErrLost)
 }
 
-// A job ends with the context of its caller, and with its cause, wherever the processes are
-// blocked.
+// A job ends when the context of its caller ends, with the cause of the context, wherever the
+// processes are blocked.
 func TestEndOfTheContext(t *testing.T) {
 	why := errors.New("the operator had enough")
 	for _, degrees := range [][]int{{1}, {2, 1}} {
@@ -315,7 +315,7 @@ func TestEndOfTheContext(t *testing.T) {
 	}
 }
 
-// A kill at a time happens by the head's clock.
+// A kill at a time happens at that time of the head's clock.
 func TestKillAtATime(t *testing.T) {
 	local := &job.Local{Kills: kills(t, "0.0@1ms")}
 	err := intra.Run(job.WithLocal(t.Context(), local), intra.Spec{}, func(p *intra.Process) error {

@@ -2,8 +2,8 @@ package checked
 
 import "github.com/intrahpc/intra/update"
 
-// blame finds out why task i had another effect when it ran again. d is the difference.
-// blame first looks for the causes that can explain others.
+// blame finds the cause of d, a difference between two runs of task i. It first looks for the
+// causes that can lead to differences of other kinds.
 func (c *Section) blame(i int, d difference) {
 	if c.trespass(i) {
 		return

@@ -17,7 +17,7 @@ type leftovers struct {
 	all    []leftover
 }
 
-// leftover is one piece of such memory.
+// leftover is one piece of the scratch memory of a completed section.
 type leftover struct {
 	mem   []byte
 	was   []byte // contents that are the same on every replica

@@ -29,7 +29,7 @@ type reached struct {
 	full  bool     // one of the bounds was reached
 }
 
-// part is a contiguous piece of this memory, or a map.
+// part is a contiguous piece of the memory that is reached, or a map.
 type part struct {
 	at  int // index of the last step that leads to it
 	mem []byte

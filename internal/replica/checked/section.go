@@ -17,7 +17,8 @@ import (
 //
 // Each launch copies the memory that its task names or reduces into. At the end of the
 // section the memory near it, in the same arrays, is copied as well. A task may change
-// only memory that it names in out, inout, reduce or scratch.
+// only memory that it names in out, inout, reduce or scratch. Of an argument of which a clause
+// in names a part, it may read only that part: it runs with other contents in the rest.
 type Section struct {
 	trial   *Trial // trial with which the section is compared, or for which it is recorded
 	s       *engine.Section
@@ -35,8 +36,9 @@ type Section struct {
 	clean     []outcome // by task: the outcome from the real entry state
 	digest    *digest   // nil if the rank has one replica
 	faulty    map[*engine.Kernel]int
-	place     int // index of this process among the live replicas
-	of        int // number of live replicas
+	place     int  // index of this process among the live replicas
+	of        int  // number of live replicas
+	parts     bool // arguments of which tasks read a part are watched
 
 	before   string // hint at a possible cause in earlier sections
 	findings []Finding
@@ -44,8 +46,8 @@ type Section struct {
 	a, b     outcome
 }
 
-// faultyTasks is the number of tasks of one kernel whose differences are examined. Further
-// tasks of it would have the same error.
+// faultyTasks is the number of tasks of one kernel whose differences are examined. Further tasks
+// of the same kernel would have the same error.
 const faultyTasks = 2
 
 // Section begins the checks of s, which was opened at at. watched is memory that no task
@@ -126,6 +128,7 @@ func (c *Section) enter(replicated bool) error {
 		c.shadow.add(owner{task: watched, region: k}, r.Mem)
 	}
 	c.watchNear()
+	c.watchOutside()
 	c.place, c.of = c.trial.engine.Turn()
 	c.clean = make([]outcome, len(c.s.Tasks))
 	t := c.trial
@@ -163,6 +166,7 @@ func (c *Section) run(i int) {
 func (c *Section) leave() error {
 	c.trespasses()
 	c.soak()
+	c.outside()
 	if len(c.findings) > 0 {
 		return c.trial.program.Report(c.findings)
 	}

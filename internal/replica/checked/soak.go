@@ -26,7 +26,7 @@ func (c *Section) soak() {
 			st.soak(c, p)
 		}
 		for i := range c.s.Tasks {
-			if !c.mine(i) || c.blamed(i) { // an incorrect task would change the inputs of others
+			if !c.mine(i) || c.blamed(i) { // an incorrect task would change the inputs of other tasks
 				continue
 			}
 			if p < last {

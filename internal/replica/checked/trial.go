@@ -54,10 +54,10 @@ type Trial struct {
 	leftovers *leftovers
 	released  []withheld // withheld memory of earlier sections, without its contents
 	start     int        // start of the poison of the next region
-	alone     bool       // in some section this replica was alone, so no other had different poison
+	alone     bool       // in some section this replica was alone, so no peer had different poison
 }
 
-// progress counts the safe points and sections of a run from a safe point on.
+// progress counts the safe points and sections of a run since a certain safe point.
 type progress struct {
 	since    uint64 // number of that safe point
 	at       string // place of that safe point, file:line

@@ -16,7 +16,7 @@ import (
 type withheld struct {
 	mem    []byte // nil once the section has ended
 	lay    *layout
-	len    int // in elements
+	len    int // number of elements
 	poison poison
 	start  int // start of the poison
 	owner  owner

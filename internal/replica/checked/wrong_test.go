@@ -30,6 +30,11 @@ func TestWrongPrograms(t *testing.T) {
 		"the element before the only block": {want: []string{"the body writes element 4 of y, and inout(y[lo:hi]) names elements 5 to 95: "}},
 		"behind the end of a slice": {want: []string{"(//intra:task at kernels.go:39): the body writes element 95 of w, and out(w) names elements 0 to 94: "},
 			pair: []string{}}, // replicas that share one memory may have another array beyond the end
+		"the element behind a window": {want: []string{"(//intra:task at kernels.go:", "wrong.halo ",
+			"the body reads element 25 of x, and in(x[lo:min(hi+1, len(x))]) names elements 0 to 24: name it in in, or keep to the part"},
+			pair: []string{}}, // replicas that share one memory may share the vector
+		"an element between two parts": {want: []string{"wrong.ends ", "the body reads element 12 of x, and in(x[lo:lo+1]) names elements 0 to 0: "}, pair: []string{}},
+		"an element of another column": {want: []string{"wrong.corner ", "the body reads element 6 of x, and in(x[0:3, 1:2:4]) names elements 1 to 1: "}, pair: []string{}},
 		"a task reads the block of another task": {want: []string{
 			"(//intra:task at kernels.go:29): the body reads element 23 of y, which task 0 (github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.smooth, launched at wrong/programs.go:",
 			"has in inout(y[lo:hi]): what it finds there depends on who runs which task when; read it from a copy that is made before the section"},
@@ -106,9 +111,9 @@ func TestWorkMemoryBehindAnArgumentIsAccepted(t *testing.T) {
 	}
 }
 
-// TestBoundsAreReported requires the details that checked mode reports with -v: once for
-// each place, where it has followed only a part of the memory behind an argument, and for
-// a rank with one replica, that some values are not followed.
+// TestBoundsAreReported requires the details that checked mode reports with -v. For each place, it
+// reports once that it has followed only a part of the memory behind an argument. For a rank with
+// one replica, it also reports that some values are not followed.
 func TestBoundsAreReported(t *testing.T) {
 	for _, replicas := range []int{1, 2} {
 		var local job.Local

@@ -68,7 +68,7 @@ func TestReplicasThatAgreeAtOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
-	// A replica that was far behind may send. All others got the same way.
+	// A replica that was far behind may send. All other replicas got the same way.
 	for s := range sections {
 		var ways [4]int
 		for r := range replicas {

@@ -21,7 +21,7 @@ type ClaimTable struct {
 	rest    []int     // tasks whose results were missing here when look last ran
 	dead    int       // number of dead replicas when look last ran
 	mine    []int     // tasks whose results this replica has computed or taken over
-	owed    [][]int   // by replica: those of mine that it may lack
+	owed    [][]int   // by replica: tasks in mine whose results it may lack
 	given   []bool    // by replica and task: this replica has claimed it there, or needs to store nothing there
 	freed   []int     // replicas at which release gave back a claim, until Freed returns them
 	started []bool    // by task: this replica has claimed it in its own arrays
@@ -29,13 +29,13 @@ type ClaimTable struct {
 }
 
 // New returns the table of replica me of that many replicas, before its first section.
-// live reports whether a replica is not known to be dead. A dead replica stores nothing
-// any more, and stays dead.
+// live returns false for a replica that is known to be dead. A dead replica stores nothing any
+// more, and stays dead.
 func New(words Words, me, replicas int, live func(replica int) bool) *ClaimTable {
 	return &ClaimTable{words: words, me: me, replicas: replicas, live: live, owed: make([][]int, replicas), same: make([]bool, replicas)}
 }
 
-// Section is what a replica declares at the entry of a section.
+// Section is the declaration of a replica at the entry of a section.
 type Section struct {
 	Number    uint64
 	Tasks     int
@@ -46,7 +46,7 @@ type Section struct {
 // Mismatch reports that a peer has launched other tasks in this section.
 type Mismatch struct {
 	Peer         int
-	Mine, Theirs uint64 // signatures
+	Mine, Theirs uint64 // signatures of the two sections
 }
 
 func (m *Mismatch) Error() string {
@@ -57,8 +57,8 @@ func (m *Mismatch) Error() string {
 type Step struct {
 	Kind StepKind
 	Task int
-	Peer int // of Give, Take and Resume
-	From int // of Resume
+	Peer int // the peer of a Give, Take or Resume
+	From int // the first element that a Resume runs
 }
 
 // StepKind is the kind of a Step.

@@ -28,7 +28,7 @@ type shape struct {
 	joins                     int  // maximum number of joins; a dead replica is replaced when all others are between the same two sections
 	elements                  int  // elements of a task, computed in order and stored at once; 0: one element, stored later
 	batches                   bool // a replica claims all tasks of its block at once
-	own                       bool // each replica runs task 0 for itself, before the others
+	own                       bool // each replica runs task 0 for itself, before other tasks
 	ways                      bool // the replicas prefer different ways, and the last one cannot store
 	rule                      rule
 }
@@ -62,12 +62,12 @@ func newWorld(s shape) *world {
 	return w
 }
 
-// each returns the number of elements of a task, and at the index of one of them.
+// each returns the number of elements of a task; at returns the index of one of them.
 func (s shape) each() int { return max(s.elements, 1) }
 
 func (s shape) at(t, e int) int { return t*s.each() + e }
 
-// meeting returns the section before which all live replicas are. They also know of all
+// meeting returns the section that all live replicas are about to enter, if they also know of all
 // deaths. A replacement can join there.
 func (w *world) meeting() (section int, ok bool) {
 	section = -1

@@ -20,7 +20,7 @@ type replica struct {
 	stop    func()
 	ended   bool
 	dead    bool
-	known   []bool // by replica: this replica knows that it is dead
+	known   []bool // by replica: this replica knows of its death
 	yield   func(struct{}) bool
 	history uint64 // hash of all values that it has read since its loop last began
 	top     uint64 // hash of its knowledge at that time

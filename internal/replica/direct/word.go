@@ -42,7 +42,7 @@ type word struct {
 	state   state
 }
 
-// state is that of a task in the arrays of one replica.
+// state is the state of a task in the arrays of one replica.
 type state uint8
 
 const (

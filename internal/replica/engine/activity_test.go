@@ -44,8 +44,8 @@ type atOnce struct{ transport.Link }
 
 func (atOnce) SendNow(*transport.Header, []byte, []byte) bool { return true }
 
-// The process flips a message, and reports that, while it holds the lock of the messages.
-// The concurrent report of the activity takes that lock, too. The two reports must not
+// The process flips bits of a message, and reports the flip while it holds the lock of the
+// messages. The concurrent report of the activity takes that lock, too. The two reports must not
 // block each other.
 func TestActivityIsTakenBeforeItIsCounted(t *testing.T) {
 	flip, err := job.ParseFlip("0.0@message:2:0")

@@ -16,14 +16,14 @@ import (
 // processes go on. At a settled point it makes an image of the registered state, in memory.
 // From then on the engine of messages and Once keep what the program gets from outside.
 //
-// Nothing that the second run does up to the safe point where the first one has ended can be
-// seen outside of the process: its sections run here alone, its messages are compared and
-// dropped, and calls of Once return what they had returned.
+// Up to the safe point where the first run ended, nothing that the second run does can be seen
+// outside of the process: its sections run here alone, its messages are compared and dropped, and
+// calls of Once return what they had returned.
 type secondRuns struct {
 	due    []job.Again
-	point  *settled   // where the program can run again from; nil: nowhere
+	point  *settled   // place from which the program can run again; nil: none
 	answer *job.Order // the last answer of the head
-	back   *secondRun // the run of the program is over, or about to be, and this one follows; nil: it goes on
+	back   *secondRun // the run that follows, if the present one is over, or about to be; nil: the present one goes on
 }
 
 // settled is a safe point from which the program can run again.
@@ -32,22 +32,21 @@ type settled struct {
 	image  *checkpoint.Image
 	place  *sdr.Place
 	output json.RawMessage
-	once   [][]byte // encoded results of the calls of Once since, in order
-	calls  int      // of Once before, in a process that keeps results
+	once   [][]byte // encoded results of the later calls of Once, in order
+	calls  int      // number of earlier calls of Once, in a process that keeps results
 }
 
 // secondRun is a run of the program from a settled point.
 type secondRun struct {
 	from  *settled
-	to    uint64 // the last safe point that the run before has entered
+	to    uint64 // the last safe point that the earlier run has entered
 	begun time.Duration
-	// sections is the number of sections that the run before has completed after that safe
-	// point.
+	// sections is the number of sections that the earlier run has completed after that safe point.
 	sections int
 	left     int    // of these, sections that this run has yet to repeat
-	over     bool   // this run has reached the point where the run before ended; guarded by the lock of the node
-	calls    int    // of Once
-	caughtUp func() // called when this run reaches the point where the run before ended
+	over     bool   // this run has reached the point where the earlier run ended; guarded by the lock of the node
+	calls    int    // number of calls of Once
+	caughtUp func() // called when this run reaches the point where the earlier run ended
 }
 
 // errAlone ends a run of the program of a process that runs again alone.
@@ -55,7 +54,8 @@ var errAlone = fmt.Errorf("this replica runs again from its last settled point, 
 
 var errFiles = errors.New("-fault again: a process that has opened a file with package file does not run again alone")
 
-// errAgain is ErrRollback to the program, which returns it from run like one of the job.
+// errAgain is ErrRollback to the program, which returns it from run as it does when the job rolls
+// back.
 type errAgain struct{}
 
 func (errAgain) Error() string        { return "return this error from run" }
@@ -73,8 +73,8 @@ func (a *secondRuns) dueAt(to uint64) *job.Again {
 	return &a.due[i]
 }
 
-// goAgain is called at each safe point of a process of which such runs are requested, before
-// anything else is done there. It ends the run of the program if another one is due.
+// goAgain is called at each safe point of a process of which second runs are requested, before
+// anything else is done there. It ends the run of the program if a second run is due.
 func (r *recovering) goAgain(point uint64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -161,7 +161,7 @@ func (r *recovering) ask(reply job.Reply, answer job.OrderKind) (*job.Order, err
 	}
 }
 
-// goesAlone reports whether the run of the program is over since another one follows.
+// goesAlone reports whether the run of the program is over because another one follows.
 func (r *recovering) goesAlone() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -234,8 +234,8 @@ func (r *recovering) beginAlone(p *Program) {
 // holds the lock.
 func (r *recovering) noReturn() { r.second.point, r.sharing.once.kept = nil, nil }
 
-// repeated returns an error if a second run has returned without sending what the run before had
-// sent.
+// repeated returns an error if a second run has returned without sending everything that the
+// earlier run has sent.
 func (p *Program) repeated(m *sdr.Engine) error {
 	if p.second == nil {
 		return nil

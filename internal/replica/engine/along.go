@@ -16,8 +16,8 @@ import (
 // cache holds the results until they are used.
 const alongFrom = 4 << 20
 
-// Smaller updates, of at least alongLeast bytes, are stored along, too, if the tasks compute
-// them more slowly than memory takes them: alongRate bytes in a nanosecond.
+// Smaller updates, of at least alongLeast bytes, are also stored while the tasks run, if the tasks
+// compute them more slowly than memory accepts them: alongRate bytes in a nanosecond.
 const (
 	alongLeast = 256 << 10
 	alongRate  = 8
@@ -36,7 +36,7 @@ func (d *decision) slowly(bytes int) bool {
 const alongBytes = 2 << 10
 
 // wholeEvery is the number of sections of a kind after which the first task of a section
-// runs whole. That measures the time of the body without copies again.
+// runs whole. This measures again how long the body takes without copies.
 const wholeEvery = 16
 
 // target is a region of a task, with the array of a peer into which the task stores it

@@ -58,7 +58,7 @@ func elementwise(n int, parts *atomic.Int64, final [][]float64) func(r *replica,
 }
 
 // Elementwise tasks store their results while they run. A replica may die at any moment;
-// the others continue each task at the element where the dead replica stopped.
+// the survivors continue each task at the element where the dead replica stopped.
 func TestReplicasThatDieWhileTheyStoreAlong(t *testing.T) {
 	const n = 8
 	var parts atomic.Int64
@@ -81,7 +81,7 @@ func TestReplicasThatDieWhileTheyStoreAlong(t *testing.T) {
 	require.Positive(t, resumed)
 }
 
-// Several workers store results along, each of its own task.
+// Several workers store the results of their tasks while these run.
 func TestWorkersStoreAlong(t *testing.T) {
 	const n = 12
 	var parts atomic.Int64

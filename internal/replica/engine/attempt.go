@@ -35,11 +35,10 @@ func (a *attempt) clear(alone time.Duration) bool { return alone-a.touch > certa
 // updates returns the known or estimated time of the updates.
 func (a *attempt) updates() time.Duration { return max(a.transfer, a.cost, a.guess) }
 
-// forecast returns the expected least time of a section that is shared, and the time from
-// which on sharing is not worth a trial. A transfer can overlap with the half of the
-// computation that remains. So it counts only if it takes almost as long as the section
-// alone. The cost of sharing other sections is added. If that cost is only guessed, the
-// limit is higher.
+// forecast returns the expected least time of a section that is shared, and the time above which
+// sharing is not worth a trial. A transfer can overlap with the half of the computation that
+// remains. So it counts only if it takes almost as long as the section alone. The cost of sharing
+// other sections is added. If that cost is only guessed, the limit is higher.
 func (a *attempt) forecast(alone time.Duration) (shared, most time.Duration) {
 	switch {
 	case a.transfer >= alone-alone/hysteresis:
@@ -110,8 +109,8 @@ func (a *attempt) judge(alone time.Duration, needed int, sent bool) {
 }
 
 // explains reports whether the updates can be the reason why sharing takes long: their known
-// or estimated time is more than an eighth of the time alone. long reports whether the time
-// of their bytes is.
+// or estimated time is more than an eighth of the time alone. long reports whether the time of
+// their bytes alone is more than an eighth.
 func (a *attempt) explains(alone time.Duration) bool { return a.updates() > alone/8 }
 
 func (a *attempt) long(alone time.Duration) bool { return max(a.transfer, a.guess) > alone/8 }

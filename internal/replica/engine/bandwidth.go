@@ -10,7 +10,7 @@ import (
 // follow each other, or set by limit.
 type bandwidth struct {
 	mu      sync.Mutex
-	perByte float64     // nanoseconds; 0: unknown
+	perByte float64     // nanoseconds per byte; 0: unknown
 	least   float64     // lower bound of perByte, for a link with a limit
 	recent  [16]float64 // latest measurements of perByte
 	n       int

@@ -14,8 +14,8 @@ type buffers struct {
 	empty []*buffer // buffers without memory
 }
 
-// Updates of a peer that is many small sections ahead are all kept. So the number of free
-// buffers is bounded. So are their bytes, except that a single buffer of any size is kept.
+// Updates of a peer that is many small sections ahead are all kept. So the number of free buffers
+// and their bytes are bounded. Only a single buffer may have any size.
 const (
 	keep      = 1024
 	keepBytes = 32 << 20

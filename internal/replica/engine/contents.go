@@ -130,7 +130,7 @@ func (c *content) size() int {
 	return max(int(c.of.Size()), 1)
 }
 
-// block returns the memory of a block.
+// block returns the part of the memory that block i covers.
 func (c *content) block(i int) []byte {
 	size := c.elements() * c.size()
 	if i < 0 || i*size >= len(c.mem) {

@@ -32,17 +32,17 @@ func (w *window) least() time.Duration { return slices.Min(w.last[:min(w.n, many
 
 // costs records what sharing has cost: the time of shared sections, less that of the task bodies
 // that this process ran in them. The cost of large updates depends on their size, so it is kept
-// by the size as a power of two. That of small ones is mostly the time of claims, frames and
-// waits, whatever the size.
+// by the size as a power of two. The cost of small updates, whatever their size, is mostly the
+// time of claims, frames and waits.
 type costs struct {
 	large [bits.UintSize + 1]window
 	small window
 }
 
 const (
-	// Updates of at least costly bytes are large. A high cost of small ones may be due to a
-	// busy machine or a late peer, so it counts only after leastKnown sections. Until then it
-	// is assumed to be leastCost, which no machine undercuts.
+	// Updates of at least costly bytes are large. A high cost of small updates may be due to a
+	// busy machine or a late peer, so it counts only after leastKnown sections. Until then it is
+	// assumed to be leastCost, which no machine undercuts.
 	costly     = 256 << 10
 	leastKnown = 3
 	leastCost  = 3 * time.Microsecond

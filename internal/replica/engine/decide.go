@@ -34,8 +34,8 @@ type decisionKey struct {
 const (
 	// samples is the number of sections in a median, because a single time proves little on
 	// a busy machine. If the updates do not explain why sharing took longer, the machine may
-	// be the cause. Then the median is that of many sections. So is that of sections that
-	// take less than short alone, because an interruption takes longer than they do.
+	// be the cause. Then the median is that of many sections. The same applies to sections that
+	// take less than short alone, because an interruption takes longer than such a section.
 	samples, many = 5, 15
 	short         = 100 * time.Microsecond
 	// A trial of short sections is ended early only if it loses more than lasting in each.
@@ -49,8 +49,9 @@ const (
 	// are compared again after at least leastComparison times the sections of a trial.
 	preference      = 20
 	leastComparison = 64
-	// Of the two ways, updates of less than sendable bytes are first sent, and others first
-	// stored. Before a replica can store, it has to wait for its peers to enter the section.
+	// If both ways are possible, updates of less than sendable bytes are first sent, and larger
+	// ones first stored. Before a replica can store, it has to wait for its peers to enter the
+	// section.
 	sendable = 64 << 10
 	// Trials of sharing may cost 1/trialCost of the time.
 	trialCost = 50
@@ -85,7 +86,7 @@ type decision struct {
 	elsewhere bool   // on some replica, results cannot be stored into the arrays of the program
 
 	shares  bool   // the last section was shared, and not as a trial
-	changed uint64 // number of sections of this kind after which shares changed last
+	changed uint64 // number of sections of this kind before shares last changed
 }
 
 // candidates are the possible ways to share a section. transfer is the least time that
@@ -94,7 +95,7 @@ type candidates struct {
 	send, store bool
 	bytes       int // size of all updates
 	transfer    time.Duration
-	costs       struct{ send, store time.Duration } // as attempt.cost
+	costs       struct{ send, store time.Duration } // costs according to other sections, see attempt.cost
 }
 
 // execution describes how this replica has executed a section.

@@ -368,8 +368,8 @@ func TestFewBytesAreSent(t *testing.T) {
 	}
 }
 
-// Every other section of a kind takes four times as long. Each section is compared with
-// its own time alone.
+// Every second section of a kind takes four times as long. Each section is compared with its own
+// time alone.
 func TestDecisionAboutUnequalSections(t *testing.T) {
 	k := kind{transfer: time.Millisecond / 2}
 	for i := range 1000 {
@@ -407,8 +407,8 @@ func (k *ways) count(n int) (count [direct.Store + 1]int) {
 	return count
 }
 
-// The fastest of three ways is chosen: sending, storing, or not sharing. Trials of the
-// others cost little.
+// The fastest of three ways is chosen: sending, storing, or not sharing. Trials of the other ways
+// cost little.
 func TestDecisionAmongWays(t *testing.T) {
 	const ms = time.Millisecond
 	for name, tt := range map[string]struct {

@@ -183,7 +183,7 @@ func bytesOf[T any](s []T) []byte {
 }
 
 // Hashes cover the values: any change of a value changes a hash, and a change of padding
-// does not. Of a large memory each place hashes a part, so any change shows at some place.
+// does not. Each place hashes only a part of a large memory, so a change shows at some place.
 func TestHashesOfContents(t *testing.T) {
 	p := make([]padded, 100)
 	c := contents{{namedContent{name: "p"}, reflect.TypeFor[padded](), bytesOf(p)}}

@@ -60,7 +60,8 @@ func TestDoing(t *testing.T) {
 	})
 }
 
-// A process that repeats a part of the program reports from where and to where, until it is there.
+// A process that repeats a part of the program reports where this part begins and ends, until it
+// has reached the end.
 func TestDoingAgain(t *testing.T) {
 	g := newGroup(t, 1)
 	g.run(func(r *replica, p *Program) error {

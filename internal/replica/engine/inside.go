@@ -79,7 +79,7 @@ func refuse(prefix string, workers []*inside) error {
 		return nil
 	}
 	frame, called := innermost()
-	if frame == "" { // another goroutine is in it, not the caller
+	if frame == "" { // the goroutine in that function is another one
 		return nil
 	}
 	function, at := callsite.Into(prefix)
@@ -88,7 +88,7 @@ func refuse(prefix string, workers []*inside) error {
 		var tasks []string // several workers may each run one
 		for _, in := range workers {
 			t := in.task.Load()
-			if s := in.short.Load(); s != nil && t == nil { // this goroutine runs it
+			if s := in.short.Load(); s != nil && t == nil { // this goroutine runs a short task
 				t = &s.Tasks[s.running]
 			}
 			if t != nil {

@@ -211,7 +211,7 @@ func TestRollback(t *testing.T) {
 }
 
 // TestKillsInBackups kills a process at every step of a backup and of the rollback to it,
-// and a whole rank after or before that. The result is right, or the job reports why it
+// and a whole rank before or after that death. The result is right, or the job reports why it
 // could not recover.
 func TestKillsInBackups(t *testing.T) {
 	r := ring{steps: 60, slow: time.Millisecond, size: 512}

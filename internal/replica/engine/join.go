@@ -17,8 +17,8 @@ import (
 const aheadBytes = 64 << 20
 
 // stateFor returns the outbound state for a joiner, nil if the joiner has died. If all of
-// it was already sent, it starts over: a new head, which has not received the report of
-// that, may order all of it again.
+// it was already sent, the transfer starts over: a new head, which has not received the report
+// that all was sent, may order it again.
 func (r *recovering) stateFor(p job.Process) *outbound {
 	var link transport.Link
 	if l := r.peerLinks.joiner(p); l != nil {

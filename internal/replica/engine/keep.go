@@ -61,7 +61,8 @@ const (
 	journalBytes = 64 << 20
 )
 
-// newKeeper returns the keeper of a process, nil if nothing is kept.
+// newKeeper returns the keeper of a process, or nil if the rank keeps no results where they were
+// computed.
 func newKeeper(h *sharing, r *recovering) *keeper {
 	if h.setup.Lag == 0 {
 		return nil
@@ -77,8 +78,8 @@ func newKeeper(h *sharing, r *recovering) *keeper {
 	return k
 }
 
-// begin makes the keeper that of a replica which has the state of its rank and keeps nothing:
-// at the start of the job, when it joins, and after a rollback.
+// begin resets the keeper to that of a replica which has the state of its rank and keeps nothing:
+// at the start of the job, when the replica joins, and after a rollback.
 func (k *keeper) begin() {
 	k.failure, k.entered, k.sections = nil, false, 0
 	k.held, k.out, k.pins = nil, nil, nil

@@ -54,6 +54,6 @@ func (w *watcher) hashEnd() {
 }
 
 // After its program has returned, a replica waits for the last hashes of the other
-// replicas. The limit is lastHash plus 1/paceOfEnd of the time since its start, because
-// the others may be far behind. It still compares hashes that arrive later.
+// replicas. The limit is lastHash plus 1/paceOfEnd of the time since its start, because the other
+// replicas may be far behind. It still compares hashes that arrive later.
 const lastHash, paceOfEnd = 20 * time.Millisecond, 200

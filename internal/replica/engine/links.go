@@ -18,7 +18,7 @@ type peerLinks struct {
 	mu    sync.Mutex
 	slots recovery.Links[transport.Link]
 
-	made atomic.Int64 // links
+	made atomic.Int64 // number of links made
 }
 
 // set records a link, unless its process is dead. It reports whether it recorded the link.

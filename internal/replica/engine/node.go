@@ -35,7 +35,7 @@ type node struct {
 	// takes yield as an argument, so that every call shows this.
 	yield    func(func())
 	setup    job.Setup
-	err      error    // why every section fails from now on; nil: sections do not fail
+	err      error    // error of all sections from now on; nil: sections do not fail
 	restored []string // texts about the replicas of this rank that were restored, and at which safe points
 	finished bool     // the program has returned
 	// programEnded is the reason why the program has ended its goroutine, nil if it has not.
@@ -120,7 +120,7 @@ func (n *node) withCause(err error) error {
 	return &afterRestore{err, n.restored[len(n.restored)-1]}
 }
 
-// afterRestore is a divergence of replicas of which one began with saved state.
+// afterRestore is a divergence between replicas, at least one of which began with saved state.
 type afterRestore struct {
 	error
 	who string
@@ -152,9 +152,9 @@ func (n *node) ended(err error) error {
 	return fmt.Errorf("%w: %w", comm.ErrJobEnded, context.Cause(n.ctx))
 }
 
-// leased is called right before an effect on the outside world. It waits while this host
-// may be considered lost, because another replica may cause the same effect then. An error
-// means that the job, or this run of the program, has ended.
+// leased is called right before an effect on the outside world. It waits while this host may be
+// considered lost, because another replica may then cause the same effect. An error means that the
+// job, or this run of the program, has ended.
 func (n *node) leased(ctx context.Context) error { return n.ended(n.head.Leased(ctx)) }
 
 // reply sends replies to the head. It never blocks for long.

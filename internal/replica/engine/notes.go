@@ -58,7 +58,7 @@ func (h *sharing) Detail(text string) {
 	}
 }
 
-// completed records how s went.
+// completed updates the records from which notes follow: sections without tasks, and short tasks.
 func (n *notes) completed(s *Section) {
 	if s.ByHand {
 		if n.alone == nil {

@@ -39,13 +39,13 @@ type Program struct {
 	called    *callsite.Site // the first call of SafePoint; nil before it
 	steps     steps
 	files     Files      // nil: the program does not use package file
-	usesFiles bool       // it has opened one
+	usesFiles bool       // the program has opened a file of package file
 	joined    bool       // the run began in a joiner
 	trial     bool       // the run is a trial of checked mode
 	began     uint64     // safe point whose saved state the run began with; 0: it began without
 	second    *secondRun // this run repeats an earlier one, alone; nil: it does not
 	rerun     int64      // tasks of an earlier run that it has repeated
-	oldest    uint64     // as of that cut: the job rolls back to no safe point before this one; 0: unknown
+	oldest    uint64     // the job rolls back to no safe point before this one, as known at the last cut; 0: unknown
 	cut       uint64     // the last safe point at which all processes took a cut, 0: none
 
 	// due may be set by any goroutine, to have stop called at the next safe point. The
@@ -58,8 +58,9 @@ type Program struct {
 	compare func(point uint64, state *checkpoint.State) error
 	// resumed is called at the first safe point, when the state is complete.
 	resumed func() error
-	// goAgain and settle are called at each safe point where no earlier run of this process has
-	// been, before and after all else; nil: this process never runs again alone.
+	// goAgain and settle are called at each safe point that no earlier run of this process has
+	// reached: goAgain before everything else, settle after it. nil: this process never runs again
+	// alone.
 	goAgain, settle func(point uint64) error
 }
 

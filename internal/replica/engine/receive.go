@@ -193,7 +193,7 @@ func (r *updateReceiver) word(m update.Message, u section.Update, payload []byte
 		}
 	case update.KindKept:
 		own := payload
-		if r.buf == nil { // the bytes are those of the link
+		if r.buf == nil { // the bytes are in memory of the link
 			own = bytes.Clone(payload)
 		}
 		r.buf = nil

@@ -22,8 +22,8 @@ type recovering struct {
 	image     *checkpoint.Image // image with which the next run of the program begins
 	inside    *Program          // the program, while it is in a safe point with steps to perform
 	startAt   *rankPosition     // position at which the last run began; nil: the start of the job
-	oldest    uint64            // as of the last cut that it left: see Program.oldest
-	joins     bool              // the run begins at startAt as that of a joiner
+	oldest    uint64            // Program.oldest for the next run, as known at the last cut that this process left
+	joins     bool              // the run is that of a joiner, and begins at startAt
 	outbound  map[job.Process]*outbound
 	stopDrain context.CancelFunc
 	cutAt     *rankPosition // position in the cut in which joiners were admitted

@@ -198,9 +198,9 @@ func TestDonorOfAJoinerThatDies(t *testing.T) {
 	require.Empty(t, h.all)
 }
 
-// A head has received the report that a joiner got the whole state, ahead of the cut or in
-// it. Its successor may order the same again. Before the cut the joiner then lacks
-// nothing. After it the transfer starts over.
+// A head receives the report that a joiner got the whole state, before the cut or in it. A new
+// head may order the same donation again. Before the cut nothing is sent, because the joiner lacks
+// nothing. After the transfer in the cut the donation starts over.
 func TestDonationIsAskedForAgain(t *testing.T) {
 	h := &replies{setUp: setUp{setup: job.Setup{Degrees: []int{2}, Incarnation: 1, Recovery: true}}}
 	e := New(t.Context(), Config{Head: h})

@@ -60,7 +60,7 @@ func (h *sharing) runAll(s *Section) error {
 
 // announceEvery is the time after which a replica that shares no section informs its peers of
 // the section that it has reached. Over some links the frame takes longer than a short
-// section. It is shorter than leastPatience, so peers that wait see progress.
+// section. announceEvery is shorter than leastPatience, so peers that wait see progress.
 const announceEvery = leastPatience / 2
 
 // passAll moves the section machine past s. It reports whether s is to be timed. With the

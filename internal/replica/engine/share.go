@@ -150,11 +150,11 @@ func (h *sharing) reconsider(s *Section) {
 }
 
 // gather informs the peers that this replica has reached s, if they may not notice
-// otherwise. In the first shared section it also waits until they have reached theirs.
-// Before that section, replicas spend different times, for example to read the input.
-// Replicas that begin far apart stay apart, because a replica that is many sections behind
-// has no room for updates. A peer may never arrive, so the wait is no longer than the time
-// that this replica took to reach s.
+// otherwise. In the first shared section it also waits until the peers have reached their first
+// one. Before that section, replicas spend different times, for example to read the input.
+// Replicas that begin far apart stay apart, because a replica that is many sections behind has no
+// room for updates. A peer may never arrive, so the wait is no longer than the time that this
+// replica took to reach s.
 func (h *sharing) gather(w *worker, s *Section, yield func(func())) error {
 	first := h.gathered != h.machine
 	a, announces := s.exchange.(announcer)
@@ -187,7 +187,7 @@ func (h *sharing) gather(w *worker, s *Section, yield func(func())) error {
 	return nil
 }
 
-// longestGathering bounds that wait after a rollback, when the clock of this process has
+// longestGathering bounds the wait of gather after a rollback, when the clock of this process has
 // run for long.
 const longestGathering = time.Minute
 

@@ -77,8 +77,7 @@ func randomKills(seed uint64, replicas int) (kills []string) {
 	return kills
 }
 
-// Any replicas but the last may die at any time. The others have results with the same
-// bits.
+// Any replicas but the last may die at any time. The survivors have results with the same bits.
 func TestReplicasThatDieWhileTheyShare(t *testing.T) {
 	const n = 6
 	want := serial(n)

@@ -44,8 +44,8 @@ func (r *recovering) compareState(point uint64, state *checkpoint.State) error {
 	r.inside = r.program
 	defer func() { r.inside = nil }()
 	// A wrong message may have corrupted the state of a majority: it corrupts the state of
-	// one replica, and shared results then corrupt others. The majority counts as sound. So
-	// the hashes of the messages are sent first.
+	// one replica, and shared results then corrupt other replicas. The majority counts as sound.
+	// So the hashes of the messages are sent first.
 	if err := v.sendSums(false); err != nil {
 		return fmt.Errorf("safe point: %w", err)
 	}
@@ -94,8 +94,8 @@ func (v *verifier) compareState(point, hash uint64, yield func(func())) error {
 	}
 }
 
-// statesDiffer records the convictions and disputes that follow from a comparison of
-// states. It reports whether the head has to be informed.
+// statesDiffer records the faulty processes and disputes that follow from a comparison of states.
+// It reports whether the head has to be informed.
 func (v *verifier) statesDiffer(point uint64, c verify.Comparison) (isNew bool) {
 	if c.Outcome == verify.Unknown && v.counts.Dispute == nil {
 		text := fmt.Sprintf("the registered state at safe point %d differs, and it cannot be told whose is wrong (%s)", point, votes(c))

@@ -84,8 +84,8 @@ func judging(g *group) (apart func() []job.Dispute, blamed func() []job.Blame) {
 		}
 }
 
-// One bit of the state of any replica is wrong, at any safe point. The others blame that
-// replica, and continue with the right bits.
+// One bit of the state of any replica is wrong, at any safe point. The other replicas blame that
+// one, and continue with the right bits.
 func TestWrongStateIsBlamed(t *testing.T) {
 	want := serial(4)
 	for point := range 4 {
@@ -112,7 +112,7 @@ func TestWrongStateIsBlamed(t *testing.T) {
 }
 
 // One bit of a result that a replica receives is wrong. Either its state is wrong at the
-// next safe point and the others blame it, or it did not use the result.
+// next safe point and the other replicas blame it, or it did not use the result.
 func TestWrongUpdateIsBlamed(t *testing.T) {
 	want := serial(4)
 	found := 0

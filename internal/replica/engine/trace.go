@@ -17,7 +17,7 @@ import (
 type tracer struct {
 	recorder *timeline.Recorder
 	start    time.Time       // time 0 of the engine's clock
-	origin   int64           // the same time by the clock of the host
+	origin   int64           // start by the clock of the host, in nanoseconds
 	places   timeline.Places // texts of sections; guarded by the lock of the node
 }
 

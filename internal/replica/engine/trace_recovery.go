@@ -70,7 +70,7 @@ func (r *recovering) traceRollback() (end func()) {
 	}
 }
 
-// traceAgain records a second run that has reached the point where the run before ended.
+// traceAgain records a second run that has reached the point where the earlier run ended.
 func (r *recovering) traceAgain(s *secondRun) {
 	if r.trace != nil {
 		r.trace.add(timeline.Event{Kind: timeline.Again, Number: s.from.number}, s.begun, r.now())

@@ -31,8 +31,9 @@ func TestTracedStates(t *testing.T) {
 	}
 }
 
-// The timeline shows a joiner from its start on. It shows a rollback from its beginning,
-// with the safe point at which the program continues, and so a run again alone.
+// The timeline shows a joiner from its start. It shows a rollback from its beginning, with the
+// safe point at which the program continues. It shows in the same way a process that runs again
+// alone.
 func TestTracedJoinAndRollback(t *testing.T) {
 	l := listener{t: t}
 	e := New(t.Context(), Config{Head: &setUp{setup: job.Setup{Degrees: []int{1}, Trace: true}}})

@@ -79,8 +79,8 @@ func (u *updates) leave(*Section) { u.machine.Leave() }
 func (u *updates) describe() string { return u.machine.Describe() }
 
 // frames adds the frames that the machine orders to w.out. They are sent later, without
-// the lock, because a link may call back. If a task starts right after another one, its
-// claim is part of the update of that one. now is the time at which the machine ordered them.
+// the lock, because a link may call back. If a task starts right after another one, its claim is
+// part of the update of the earlier task. now is the time at which the machine ordered them.
 func (w *worker) frames(s *Section, acts []section.Action, now time.Duration) {
 	h := w.sharing
 	for _, a := range acts {

@@ -27,7 +27,7 @@ type verifier struct {
 	*sharing
 	machine *verify.Machine
 	states  *verify.States
-	every   uint64 // one of this number of safe points is compared; 0: no comparison
+	every   uint64 // states are compared at safe points that are multiples of it; 0: at none
 	sampler verify.Sampler
 	backups bool // the job takes backups that it can roll back to
 	entire  bool // all tasks are sampled, because no backup is complete yet; changes only in cuts
@@ -37,7 +37,7 @@ type verifier struct {
 	tasks   []int         // sampled tasks of the open section
 	begun   int           // number of them that have begun
 	sampled []sampled     // the state of each of them
-	due     []int         // indexes of those that have to run again
+	due     []int         // indexes of the sampled tasks that have to run again
 	erred   time.Duration // when data of this process was first changed on request; 0: never
 }
 
@@ -88,8 +88,8 @@ func (v *verifier) dead(p int) {
 	v.states.Dead(p)
 }
 
-// enter begins s, which the section machine has entered. To that machine the peers already
-// have the results of the sampled tasks, and will not send them.
+// enter begins s, which the section machine has entered. In that machine it marks the results of
+// the sampled tasks as results that peers have and will not send.
 func (v *verifier) enter(s *Section, signature uint64) {
 	v.machine.Enter(s.Number, signature, v.tasks)
 	for _, t := range v.tasks {
@@ -168,9 +168,9 @@ func (v *verifier) complete(s *Section) error {
 
 // sendSums sends the hashes of the messages that this process has received, before a
 // majority judges its results. This process may be killed for the consequences of a wrong
-// message, and the others need the hashes to find that message. promised means that this
-// goroutine has promised to poll. It does not poll during this wait, so it withdraws the
-// promise meanwhile; otherwise no goroutine would serve the links.
+// message, and the other replicas need the hashes to find that message. promised means that this
+// goroutine has promised to poll. It does not poll during this wait, so it withdraws the promise
+// meanwhile; otherwise no goroutine would serve the links.
 func (v *verifier) sendSums(promised bool) (err error) {
 	if v.setup.Degrees[v.setup.Self.Rank] > 2 {
 		v.yield(func() {
@@ -298,8 +298,8 @@ func (v *verifier) blame(s *Section, g verify.Faulty, lost bool) {
 	v.add(c)
 }
 
-// add records a conviction and reports whether it is new. Each process has one conviction.
-// A second one counts as new only if it adds that the process is lost.
+// add records that a process is to blame, and reports whether this is new. Each process is
+// recorded once. A second record counts as new only if it adds that the process is lost.
 func (v *verifier) add(c job.Blame) (isNew bool) {
 	at := slices.IndexFunc(v.counts.Blames, func(o job.Blame) bool { return o.Process == c.Process && o.Incarnation == c.Incarnation })
 	switch {

@@ -203,7 +203,7 @@ func blamedBy(r *replica) (all []job.Process) {
 }
 
 // A replica that never computes the right result reports that it cannot continue, and
-// waits to be killed. The others continue.
+// waits to be killed. The other replicas continue.
 func TestReplicaThatNeverComputesTheRightResult(t *testing.T) {
 	flips := []string{"0.2@task:4:9"}
 	for task := range 1 + tries { // flip in each run of that task
@@ -254,7 +254,7 @@ func TestSampledTasksBesideStores(t *testing.T) {
 	var stored, differed int64
 	for seed := range uint64(24) {
 		replicas := 2 + int(seed%2)
-		task := 0 // with several workers, the first one to end runs a sampled task: these come first
+		task := 0 // with several workers: the first task that ends is a sampled one, since they run these first
 		with := []setup{verified(0.3), share}
 		if seed%4 < 2 {
 			with = append(with, threads(2))
@@ -349,8 +349,8 @@ func TestEntryStateIsKeptInTheSameMemory(t *testing.T) {
 	require.Zero(t, a[1]+b[1])
 }
 
-// Of several errors the oldest one decides how far the job rolls back, even if the program
-// failed before that error was found.
+// The oldest of several errors decides how far the job rolls back, even if the program failed
+// before that error was found.
 func TestDisputeIsAboutTheOldest(t *testing.T) {
 	v := new(verifier)
 	v.counts.Dispute = job.NewDispute(job.Failure{Kind: job.FailError, Text: "it fell"}, 9, 2)

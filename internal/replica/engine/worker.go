@@ -10,8 +10,8 @@ import (
 )
 
 // worker is a goroutine that runs tasks. Worker 0 is the goroutine of the program, which
-// also waits for results. The others help it in a section. Each worker gets a task from
-// the protocol, runs it, and sends the frames that follow.
+// also waits for results. The other workers help it in a section. Each worker gets a task from the
+// protocol, runs it, and sends the frames that follow.
 type worker struct {
 	*sharing
 	number  int

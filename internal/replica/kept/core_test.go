@@ -9,7 +9,7 @@ import (
 // simpler way: numbered streams, a substitute for a dead sender, receives that are bound
 // before the message is whole, and decisions of the lowest live replica.
 
-// stream is what one rank sends another one in a context.
+// stream identifies the messages between this rank and another one in a context, in one direction.
 type stream struct {
 	ctx  uint64
 	rank int // the other rank

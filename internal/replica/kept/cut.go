@@ -8,7 +8,8 @@ import (
 // cut is a safe point at which all memory becomes current on both replicas. Each replica sends
 // everything that its sibling lacks in one frame. The exchange is not one of the numbered ones,
 // because the sibling may pass the safe point without the cut: the cut may be cancelled, and the
-// replicas hear of that at different times. Then it has no effect on either replica.
+// replicas learn of that at different times. In that case the exchange has no effect on either
+// replica.
 type cut struct {
 	open      bool
 	done      bool // all memory is current on both replicas
@@ -95,8 +96,8 @@ func (m *Machine) refuseWhole() {
 	}
 }
 
-// siblingDiesInCut undoes the effect of an open cut on the map, unless what the dead sibling had
-// for it has arrived.
+// siblingDiesInCut undoes the effect of an open cut on the map, unless the frame of the dead
+// sibling for this cut has arrived.
 func (m *Machine) siblingDiesInCut() {
 	if m.cut.open && m.wholeAt(m.cut.number) {
 		return

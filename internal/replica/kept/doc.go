@@ -24,15 +24,16 @@
 //     replica may be sections ahead. A piece is never dropped, as an update may be, since
 //     the sibling may be unable to compute it.
 //   - A replica waits for room only at safe points, where the sibling waits for nothing that
-//     this replica has yet to do. Frames that wait leave first.
+//     this replica has yet to do. Waiting frames are sent first.
 //   - What a receive writes is current on both replicas before it is posted. A task may name
 //     more than it reads, and a piece of what it names must not overwrite what has arrived.
-//   - An image, and the log since, go when the next image is whole on this replica. If that
-//     will never be whole, its log belongs to the image before.
+//   - An image, and the log since, are discarded when the next image is whole on this replica.
+//     If the next image will never be whole, its log is appended to that of the earlier image.
 //   - A Free reaches the core of messages when no image from before it is left.
 //   - In a cut both replicas make all memory current, before they report that they are in it. A
-//     replica that lacks something rolls back before. The exchange of a cut has no number
-//     among the others, and no effect if the sibling passes the safe point without the cut.
+//     replica that cannot get what it lacks rolls back before that. The exchange of a cut has
+//     no number among the others, and no effect if the sibling passes the safe point without
+//     the cut.
 //
 // # The driver
 //

@@ -20,7 +20,7 @@ type Frame struct {
 	Number    uint64 // of Pieces: number of the exchange; of Half, Whole and Passed: the safe point
 	Signature uint64 // hash of the list of pieces, which both replicas compute
 	Bytes     uint64
-	Proposal  Proposal // of Half
+	Proposal  Proposal // the sender's proposal, in a Half
 }
 
 // Part is a part of a registered variable: bytes Lo to Hi of the variable with this index.

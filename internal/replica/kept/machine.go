@@ -33,9 +33,9 @@ type Machine struct {
 	cut    cut     // the last cut
 	whole  arrival // what the sibling has sent for a cut that this replica has not begun; zero: nothing
 
-	// images are those that this replica may have to roll back to. The oldest is whole, and
-	// at most one younger image is not whole yet. Each has the log since it was begun. There
-	// is no image if this replica lacks nothing and has no sibling.
+	// images are the images to which this replica may have to roll back. The oldest is whole, and
+	// at most one younger image is not whole yet. Each has the log since it was begun. There is no
+	// image if this replica lacks nothing and has no sibling.
 	images []*image
 	half   halves
 

@@ -198,8 +198,8 @@ func (m *Machine) dropImages(n int) {
 	m.images = m.images[n:]
 }
 
-// abandon discards an image that will never be whole. Its log is appended to that of the
-// image before.
+// abandon discards an image that will never be whole. Its log is appended to the log of the
+// previous image.
 func (m *Machine) abandon() {
 	last := len(m.images) - 1
 	if last < 0 || m.images[last].whole() {

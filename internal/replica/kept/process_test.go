@@ -37,7 +37,7 @@ type process struct {
 	rank, k  int
 	m        *Machine
 	dead     bool
-	reported bool // its sibling knows that it is dead
+	reported bool // the sibling knows that this process is dead
 	mem      [][]uint64
 	base     []uint64
 	at       place
@@ -51,7 +51,7 @@ type process struct {
 	passed  uint64 // number of safe points
 	lines   uint64 // number of lines that this process has written
 	drained bool   // it is in the cut
-	// cancelled means that it knows that there are no more cuts.
+	// cancelled means that the process knows that there are no more cuts.
 	cancelled bool
 	finished  bool
 	took      uint64 // bytes of pieces that have arrived and were not applied yet

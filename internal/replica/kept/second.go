@@ -26,7 +26,7 @@ const (
 type Return struct {
 	Kind  ReturnKind
 	Point uint64 // settled point of the image
-	Place any    // of Load
+	Place any    // the Place that a Load takes
 
 	// These are of GiveBack. Messages are in the order in which they were received; Number
 	// is their number in the stream.

@@ -2,8 +2,8 @@ package outfile
 
 import "slices"
 
-// kept is what a replica keeps of a file: for each offset only the last bytes written. So
-// writing the kept bytes again never restores older bytes, not even for a moment.
+// kept holds the bytes that a replica keeps of a file: for each offset only the last bytes
+// written. So writing the kept bytes again never restores older bytes, not even for a moment.
 type kept struct {
 	pieces []Piece
 	end    int64 // no piece ends after it
@@ -44,7 +44,7 @@ func (k *kept) remove(lo, hi int64) {
 	k.pieces = left
 }
 
-// cutOff forgets the bytes from offset size on.
+// cutOff forgets the bytes at offset size and beyond.
 func (k *kept) cutOff(size int64) {
 	if size < k.end {
 		k.remove(size, k.end)

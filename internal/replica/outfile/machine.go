@@ -4,14 +4,14 @@ package outfile
 // bound ends with an fsync.
 const KeptBytes = 64 << 20
 
-// Machine is what one replica of a rank knows about one output file. All replicas of the
+// Machine holds the knowledge of one replica of a rank about one output file. All replicas of the
 // rank call its methods in the same order, except Carry and Settle.
 type Machine struct {
 	me     uint64 // identifies this process
 	writer uint64 // the process that carried out the last call; 0: none, or it is dead
 	state  State
 	dirty  bool  // some bytes were written since the last fsync
-	kept   kept  // those bytes, if the replicas keep them
+	kept   kept  // bytes written since the last fsync, if the replicas keep them
 	before int64 // bytes of this version that the last cut needs
 	cut    uint64
 	limit  int // KeptBytes; tests set less

@@ -374,8 +374,8 @@ func (r *simRank) kill(n *simNode) {
 	}
 }
 
-// rollback begins another generation at the last backup. The calls after it are different
-// from before.
+// rollback begins another generation at the last backup. After that the program makes other calls
+// than before.
 func (r *simRank) rollback(hosts bool) {
 	for _, n := range r.nodes {
 		if hosts {

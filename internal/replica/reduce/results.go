@@ -107,7 +107,7 @@ func Memory[T any](r *Results, n int) []T {
 	return memory[T](r, n, update.PointerFree(reflect.TypeFor[T]()) == nil)
 }
 
-// memory is Memory, for a type of which it is known whether it is free of pointers.
+// memory implements Memory. free means that T is free of pointers.
 func memory[T any](r *Results, n int, free bool) []T {
 	size := int(unsafe.Sizeof(*new(T)))
 	if r.Pool == nil || size == 0 || n == 0 || !free {

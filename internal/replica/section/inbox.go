@@ -8,7 +8,7 @@ import "time"
 type inbox struct {
 	limit     int64
 	bytes     []int64            // bytes kept, by peer
-	skippedTo []uint64           // by peer: 1 + the last section of which a frame was skipped
+	skippedTo []uint64           // by peer: 1 + the last section with a skipped frame
 	early     map[uint64][]early // by section, in order of arrival
 }
 

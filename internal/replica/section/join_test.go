@@ -9,9 +9,8 @@ import (
 	"github.com/intrahpc/intra/sched"
 )
 
-// TestJoin revives a dead replica, which takes part from the next section on. It gets
-// tasks, early frames of its former life are dropped, and it ignores late frames of
-// earlier sections.
+// TestJoin revives a dead replica, which takes part again in the next section. It gets tasks,
+// early frames of its former life are dropped, and it ignores late frames of earlier sections.
 func TestJoin(t *testing.T) {
 	config := Config{Replicas: 2, InboxBytes: 1 << 20}
 	entry := Entry{Policy: sched.Static, Tasks: 4, Signature: 7, Patience: func(int) time.Duration { return time.Second }}
@@ -36,7 +35,7 @@ func TestJoin(t *testing.T) {
 	require.Empty(t, old.inbox.early[2], "frames of the former life do not count")
 
 	late := update(1, 0)
-	late.Peer, late.Signature = 0, 99 // of a section in which this replica did not take part
+	late.Peer, late.Signature = 0, 99 // now a frame of a section in which this replica did not take part
 	_, err := joiner.Arrive(late, "late", false)
 	require.NoError(t, err)
 

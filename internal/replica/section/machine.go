@@ -34,12 +34,12 @@ type round struct {
 	begun    int       // every task before it is running, has run or was received
 	ready    sched.Set // tasks that are neither claimed nor assigned to a peer, and not done
 	claims   []int     // tasks with at least one claim by a peer
-	unmet    []int     // those tasks of claims that are not done and not expected from a peer; computed by look for Next
+	unmet    []int     // tasks of claims that are neither done nor expected from a peer; look computes them for Next
 	assigned []bool    // by peer: this replica waits for the block of the peer, in a static schedule
 	met      bool      // a peer has claimed a task of the section or sent an update
 	patience func(task int) time.Duration
 	times    func(task int) *Times // may be nil
-	held     time.Duration         // until then open tasks are left to the peers; 0: they are not left
+	held     time.Duration         // open tasks are left to the peers until this time; 0: they are not left
 }
 
 // peer is the state of another replica, according to the frames from it.
@@ -63,11 +63,11 @@ type task struct {
 	claimed  int     // number of entries of claims that are set
 }
 
-// claim holds when a peer claimed a task: since by the clock of this replica, 0 if it did
-// not; at by the peer's clock, 0 if unknown.
+// claim holds the time at which a peer claimed a task. since is by the clock of this replica; 0:
+// no claim. at is by the clock of the peer; 0: unknown.
 type claim struct{ since, at time.Duration }
 
-// state is that of a task on this replica.
+// state is the state of a task on this replica.
 type state uint8
 
 const (
@@ -127,14 +127,14 @@ func New(c Config) *Machine {
 }
 
 // Position describes the state of a rank between two sections. A replica that starts from
-// it continues like the others.
+// it continues like the other replicas.
 type Position struct {
 	Number uint64 `json:"number"` // number of the next section
 	Chain  uint64 `json:"chain"`  // signature of the sections before
 	Once   uint64 `json:"once"`   // number of the next call of Once
 	Deaths uint64 `json:"deaths"` // number of deaths in the rank so far, as counted by Once
 
-	// Results holds the results of calls of Once from the next call on, by number.
+	// Results holds the results of the next call of Once and of later ones, by number.
 	Results map[uint64][]byte `json:"results,omitempty"`
 }
 
@@ -153,7 +153,7 @@ func NewAt(c Config, at Position) *Machine {
 // sets.
 func (m *Machine) Position() Position { return Position{Number: m.number, Chain: m.chain} }
 
-// Alive revives a dead peer: it takes part from the next section on. All replicas
+// Alive revives a dead peer: it takes part again, beginning with the next section. All replicas
 // call it between the same two sections.
 func (m *Machine) Alive(p int) {
 	m.peers[p] = peer{ahead: m.number}
@@ -266,7 +266,7 @@ func (m *Machine) gone(p int) bool {
 // Step is the next action of a replica in a section.
 type Step struct {
 	Kind  StepKind
-	Task  int           // of Run
+	Task  int           // the task of a Run
 	Until time.Duration // of Wait: call Next again then, unless an event occurs first; 0: no limit
 }
 

@@ -44,8 +44,8 @@ type OnceAction struct {
 	Kind   OnceActionKind
 	Peer   int
 	Number uint64
-	Deaths uint64 // of OnceAsk and OnceSayNone
-	Result []byte // of OnceSend
+	Deaths uint64 // number of deaths, in OnceAsk and OnceSayNone
+	Result []byte // result to send, in OnceSend
 }
 
 // OnceActionKind is the kind of a OnceAction.
@@ -78,8 +78,8 @@ func NewOnceAt(replica, replicas int, at Position) *Once {
 	return o
 }
 
-// Alive revives a dead peer: it takes part from the next call on. All replicas
-// call it between the same two calls.
+// Alive revives a dead peer: it takes part again, beginning with the next call. All replicas call
+// it between the same two calls.
 func (o *Once) Alive(p int) {
 	o.peers[p] = oncePeer{}
 	for number := range o.results {

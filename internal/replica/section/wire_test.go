@@ -30,8 +30,8 @@ func (n *node) post(to int, f frame) {
 	}
 }
 
-// cut breaks the connection of a link. From some frame on, updates in flight are lost. The
-// other frames are delivered over the next connection.
+// cut breaks the connection of a link. Updates in flight behind a random frame are lost. All other
+// frames are delivered over the next connection.
 func (n *node) cut(w *wire) {
 	if w.closed {
 		return

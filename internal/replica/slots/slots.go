@@ -33,8 +33,8 @@ type pool interface {
 
 type slots[A any] struct {
 	all  []*Slot[A]
-	used int // in the open section
-	held int // the first slots may hold arguments of earlier sections
+	used int // number of slots used in the open section
+	held int // number of slots, from the first, that may hold arguments of earlier sections
 }
 
 // together is the number of slots allocated at once, because most loops launch that many
@@ -71,8 +71,8 @@ func find[A any](l *List) *slots[A] {
 	return p
 }
 
-// Rewind makes all slots available to the next section. It clears those that the section
-// before has used and this one has not.
+// Rewind makes all slots available to the next section. It clears those that the previous section
+// has used and this one has not.
 func (l *List) Rewind() {
 	for _, p := range l.pools {
 		p.rewind()

@@ -76,10 +76,10 @@ func entriesDiffer(ballots []Ballot) (a, b *Ballot) {
 	return nil, nil
 }
 
-// judge returns the right result of a task. If at least two replicas report the same
-// result, that is the one that most of them report. Otherwise it is the result of the only
-// replica whose repeated runs agree. This second rule cannot distinguish a sound replica
-// from one that always errs in the same way.
+// judge returns the right result of a task. If at least two replicas report the same result, this
+// is the result that most of them report. Otherwise it is the result of the only replica whose
+// repeated runs agree. This second rule cannot distinguish a sound replica from one that always
+// errs in the same way.
 func judge(ballots []Ballot) (right uint64, ok bool) {
 	most := 1
 	for i := range ballots {
@@ -117,12 +117,12 @@ func judge(ballots []Ballot) (right uint64, ok bool) {
 	return ballots[sure].Runs[0].Hash, true
 }
 
-// reports is whether one of the runs had this result.
+// reports returns whether one of the runs had this result.
 func (b *Ballot) reports(hash uint64) bool {
 	return slices.ContainsFunc(b.Runs, func(r Run) bool { return r.Hash == hash })
 }
 
-// contradicts is whether the runs had different results.
+// contradicts reports whether the runs had different results.
 func (b *Ballot) contradicts() bool {
 	return slices.ContainsFunc(b.Runs, func(r Run) bool { return r.Hash != b.Runs[0].Hash })
 }

@@ -1,8 +1,8 @@
 // Package verify is the protocol by which the replicas of a rank find wrong results of
-// tasks and agree on the right ones. Machine is a pure state machine, as those of package
-// section: events are method calls, actions are returned, and it has no goroutine, clock,
-// link or memory of the program. Package engine drives it. Tests drive whole ranks of it
-// through random schedules, with wrong results and deaths at every point.
+// tasks and agree on the right ones. Machine is a pure state machine, like those of package
+// section: events are method calls, actions are returned, and it has no goroutine, clock, link or
+// memory of the program. Package engine drives it. Tests drive whole ranks of it through random
+// schedules, with wrong results and deaths at every point.
 //
 // States is a second machine. It compares registered states at safe points, and no replica
 // continues before all states are compared. Watch is a third machine. It finds replicas

@@ -36,8 +36,8 @@ func TestHorizon(t *testing.T) {
 	require.Equal(t, uint64(6), h.Sure())
 }
 
-// TestHorizonIsShort requires that of safe points without comparisons between them only
-// one is kept.
+// TestHorizonIsShort requires that of several safe points without comparisons in between only the
+// last one is kept.
 func TestHorizonIsShort(t *testing.T) {
 	var h Horizon
 	for point := range uint64(100_000) {

@@ -23,12 +23,12 @@ type Machine struct {
 	result     *Result
 	equal      bool // all first results were equal, so no peer has to confirm the result
 	sentResult bool // this replica has sent the result
-	last       left // the section before, in which peers may still be; no peer is in an earlier one
+	last       left // the previous section, in which peers may still be; no peer is in an earlier one
 	err        error
 	acts       []Action
 }
 
-// ballot is what this replica has found about a task.
+// ballot holds the results of this replica for a task.
 type ballot struct {
 	entry   uint64
 	runs    []Run
@@ -84,9 +84,9 @@ type Result struct {
 // Action is one step that the caller takes for the Machine. It takes the steps in order.
 type Action struct {
 	Kind  ActionKind
-	Peer  int   // of Say
-	Word  *Word // of Say
-	Index int   // of Rerun
+	Peer  int   // receiver of a Say
+	Word  *Word // message of a Say
+	Index int   // index of the task of a Rerun
 }
 
 // ActionKind is the kind of an Action.
@@ -256,8 +256,8 @@ func (m *Machine) Leave() {
 	}
 }
 
-// Counts reports whether this replica counts the outcome for the rank. That is the lowest
-// live replica that is not faulty.
+// Counts reports whether this replica counts the outcome for the rank. The lowest live replica
+// that is not faulty does so.
 func (m *Machine) Counts(r *Result) bool {
 	lowest := -1
 	for p := range m.peers {
@@ -309,7 +309,7 @@ func (m *Machine) advance() {
 		switch {
 		case p == m.me || s == nil:
 		case m.peers[p].dead && s.signature == m.signature && s.result == nil && len(s.first) != len(m.tasks):
-			delete(m.peers[p].said, m.section) // the dead peer had passed a consistent cut that the others had not reached; since that cut other tasks are sampled
+			delete(m.peers[p].said, m.section) // the dead peer had passed a consistent cut that the other replicas had not reached; since that cut other tasks are sampled
 		case s.signature != m.signature || s.first != nil && len(s.first) != len(m.tasks) || s.result != nil && !s.result.of(len(m.tasks)):
 			m.err = &Mismatch{m.section, p}
 			return
@@ -348,7 +348,7 @@ func (m *Machine) own(i int) Ballot {
 	return Ballot{Replica: m.me, Entry: m.mine[i].entry, Runs: m.mine[i].runs}
 }
 
-// theirs returns what a peer has reported of a task.
+// theirs returns what a peer has reported about a task.
 func (m *Machine) theirs(p, i int) Ballot {
 	b, s := Ballot{Replica: p}, m.peers[p].said[m.section]
 	if s == nil {

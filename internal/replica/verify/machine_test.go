@@ -169,7 +169,7 @@ func disputed() *Machine {
 }
 
 // TestResultIsHeld requires that a disputed result is used only when all live replicas
-// hold it. A replica that has used it may die, and the others might then never receive the
+// hold it. A replica that has used it may die, and the other replicas might then never receive the
 // votes that decided it.
 func TestResultIsHeld(t *testing.T) {
 	m := disputed()
@@ -187,7 +187,7 @@ func TestResultIsHeld(t *testing.T) {
 
 // TestHeldResultIsAnswered requires that a replica that holds a result waits until all
 // live replicas hold it, including those that needed no result. The result may come from a
-// dead replica and may not have reached the others.
+// dead replica and may not have reached the other replicas.
 func TestHeldResultIsAnswered(t *testing.T) {
 	for name, then := range map[string]func(*Machine){
 		"in the section":                   func(*Machine) {},

@@ -8,20 +8,20 @@ import (
 // Pace chooses the places at which a replica takes a hash: the multiples of a power of
 // two. It doubles and halves that power so that hashes take no more than a share of the
 // time. Replicas measure different times and choose different powers. But multiples of a
-// larger power are also multiples of a smaller one. There all replicas take a hash,
-// without knowing the choice of another. A replica skips no multiple of its power, even if
-// it is late.
+// larger power are also multiples of a smaller one. At these places all replicas take a hash,
+// although none knows the choice of another. A replica skips no multiple of its power, even if it
+// is late.
 //
 // Places are counted from 1. The first one that the replica reaches is compared, so that a
 // difference from the start is found at the start.
 type Pace struct {
-	level   int           // logarithm of the power to base 2
+	level   int           // the replica hashes the multiples of 2^level
 	spent   time.Duration // time spent on all hashes
 	cost    time.Duration // average time of one hash
 	hashed  bool          // at least one hash was taken
 	at      uint64        // the last place at which the clock was read
 	looked  time.Duration // time at which the program continued from there
-	between time.Duration // average time from one place to the next, before at
+	between time.Duration // average time between two places, measured up to at
 }
 
 const (

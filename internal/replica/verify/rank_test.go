@@ -36,7 +36,7 @@ const (
 	once   mode = iota // in one run
 	often              // in many runs, each time differently
 	always             // in the same way, whenever it runs a task
-	worse              // in one run, and in every run from the next section on
+	worse              // in one run, and in every run of later sections
 	modes
 )
 
@@ -242,7 +242,7 @@ func (r *rank) live() (n int) {
 	return n
 }
 
-// crash kills a node. Its last messages to each of the others are lost.
+// crash kills a node. Its last messages to each other replica are lost.
 func (n *node) crash() {
 	n.dead = true
 	n.crashes--
@@ -251,7 +251,7 @@ func (n *node) crash() {
 		w.words = w.words[:n.rng.IntN(len(w.words)+1)]
 	}
 	n.rank.deaths = append(n.rank.deaths, n.id)
-	// The others may reach a cut that this replica had passed, and sample fewer tasks from
+	// The other replicas may reach a cut that this replica had passed, and sample fewer tasks from
 	// there on.
 	ahead := n.inside && n.cut == 0 && n.sampled[n.section] > 1
 	for _, o := range n.nodes {

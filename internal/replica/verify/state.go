@@ -17,11 +17,11 @@ type States struct {
 	own   uint64
 }
 
-// statePeer is what this replica knows about the state of another one.
+// statePeer holds what this replica knows about the state of a peer.
 type statePeer struct {
 	dead     bool
 	finished bool
-	said     map[uint64]uint64 // its hashes, by safe point, from point on
+	said     map[uint64]uint64 // its hashes, by safe point; only of point and later ones
 }
 
 // Vote is the hash of the state of a replica.
@@ -30,7 +30,7 @@ type Vote struct {
 	Hash    uint64
 }
 
-// Comparison is what is known about the states of all replicas at a safe point.
+// Comparison holds the known states of all replicas at a safe point.
 type Comparison struct {
 	Outcome Outcome
 	Votes   []Vote
@@ -44,7 +44,7 @@ type Outcome uint8
 // The outcomes.
 const (
 	Await   Outcome = iota // wait for hashes of other replicas, or for the deaths of the faulty ones
-	Same                   // continue
+	Same                   // this replica may continue
 	Wrong                  // the state of this replica is wrong
 	Unknown                // no majority shows which state is wrong
 )
@@ -165,7 +165,7 @@ func (s *States) right(votes []Vote) (hash uint64, ok bool) {
 }
 
 // Counts reports whether this replica counts a comparison after which the replicas
-// continue. That is the lowest live replica.
+// continue. The lowest live replica does so.
 func (s *States) Counts() bool {
 	for p := range s.me {
 		if s.lives(p) {

@@ -222,7 +222,7 @@ func (k *keeping) live() (n int) {
 	return n
 }
 
-// die kills n. Its last messages to each of the others are lost.
+// die kills n. Its last messages to each other replica are lost.
 func (n *keeper) die() {
 	if n.dead {
 		return

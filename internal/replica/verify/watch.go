@@ -14,10 +14,10 @@ package verify
 // dying one has informed only some of its peers. At that place each replica waits until
 // all live peers have named the same place. Then it sends a table of hashes of blocks to
 // the lead, which is the lowest live replica. The lead asks a replica whose table differs
-// for the first block that does, and reports the difference. If the lead dies, the next
-// one begins again. If the job continues, the lead ends the comparisons. Each replica
-// sends that message on once, so that all live replicas receive it. No replica waits for
-// one whose program has returned, because that one reaches no further place.
+// for the first block that does, and reports the difference. If the lead dies, the next lead
+// begins again. If the job continues, the lead ends the comparisons. Each replica forwards that
+// message once, so that all live replicas receive it. No replica waits for a replica whose program
+// has returned, because it reaches no further place.
 type Watch struct {
 	me    int
 	own   hashes
@@ -30,7 +30,7 @@ type Watch struct {
 	table    Table              // table of this replica at the target
 	sentTo   int                // 1 + the replica to which the table was sent; 0: not sent
 	asked    *Block             // block that this replica has requested as the lead
-	got      *Block             // answer to asked
+	got      *Block             // block received as the answer to asked
 	wanted   *Block             // block that the lead wants from this replica
 	tries    int                // places at which this replica, as the lead, found no difference
 	over     bool               // the difference was reported: comparisons have ended

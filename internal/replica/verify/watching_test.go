@@ -316,7 +316,7 @@ func (k *watching) live() (n int) {
 	return n
 }
 
-// die kills n. Its last messages to each of the others are lost.
+// die kills n. Its last messages to each other replica are lost.
 func (n *watcher) die() {
 	n.dead = true
 	for p, w := range n.words[n.id] {

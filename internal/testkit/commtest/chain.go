@@ -15,11 +15,11 @@ const (
 	wildProbe         // a probe of any source; the next message is sent before the receive
 	wildPosted        // a receive from any source that was begun before the chain
 	posted            // a receive from the previous rank that was begun before the chain
-	postedAny         // the same, completed by WaitAny among all remaining receives
-	postedSome        // the same, completed by WaitSome, which must not report another one
-	postedTest        // the same, completed by repeated calls of Test
+	postedAny         // like posted, but completed by WaitAny among all remaining receives
+	postedSome        // like posted, but completed by WaitSome, which must report no other one
+	postedTest        // like posted, but completed by repeated calls of Test
 	probed            // a probe of the previous rank; the next message is sent before the receive
-	polled            // the same, with Iprobe
+	polled            // like probed, but with Iprobe
 	ways
 )
 
@@ -215,7 +215,7 @@ func (c *chainRun) next(i int) {
 func (c *chainRun) await(i int) (comm.Status, error) {
 	var reqs []*comm.Request
 	var visits []int
-	for k := len(c.path) - 1; k > 0; k-- { // the last first
+	for k := len(c.path) - 1; k > 0; k-- { // the last visit first
 		if r := c.path[k].req; r != nil && k >= i {
 			reqs, visits = append(reqs, r), append(visits, k)
 		}

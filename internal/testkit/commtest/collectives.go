@@ -48,7 +48,7 @@ func collectives(w *World) error {
 			send[i] = Affine{uint64(me + 2), uint64(i)}
 		}
 		err = comm.ReduceScatter(c, send, out, nil, Compose)
-	case 8: // two at a time, of which the second is awaited first
+	case 8: // two at a time; the second is awaited first
 		a := comm.Iallreduce(c, own, out, Compose)
 		b := comm.Iallgather(c, own, all)
 		if _, err = b.Wait(); err == nil {

@@ -124,9 +124,9 @@ func (h *house) rooms() {
 	}
 }
 
-// types prints the types with the most methods and fields of their own.
-func (h *house) types() {
-	methods, fields := make(map[string]int), make(map[string]int)
+// sizes returns the number of methods and fields of each type.
+func (h *house) sizes() (methods, fields map[string]int) {
+	methods, fields = make(map[string]int), make(map[string]int)
 	for name, f := range h.files {
 		dir := path.Dir(name)
 		for _, d := range f.Decls {
@@ -146,6 +146,12 @@ func (h *house) types() {
 			}
 		}
 	}
+	return methods, fields
+}
+
+// types prints the types with the most methods and fields of their own.
+func (h *house) types() {
+	methods, fields := h.sizes()
 	for what, of := range map[string]map[string]int{"methods": methods, "fields": fields} {
 		names := slices.SortedFunc(maps.Keys(of), func(a, b string) int { return of[b] - of[a] })
 		for _, n := range names[:min(8, len(names))] {

@@ -66,3 +66,20 @@ func TestParts(t *testing.T) {
 		})
 	}
 }
+
+// TestTypesAreSmall limits the number of methods and fields of a type. A larger type has more
+// than one job.
+func TestTypesAreSmall(t *testing.T) {
+	const mostMethods, mostFields = 80, 30
+	t.Chdir("../../..")
+	h, err := read(".")
+	require.NoError(t, err)
+	methods, fields := h.sizes()
+	require.Greater(t, len(methods), 100)
+	for name, n := range methods {
+		require.LessOrEqual(t, n, mostMethods, "methods of %s", name)
+	}
+	for name, n := range fields {
+		require.LessOrEqual(t, n, mostFields, "fields of %s", name)
+	}
+}

@@ -109,7 +109,7 @@ func TestDeadlineReportsWaits(t *testing.T) {
 			t.Parallel()
 			s := spec(t, c.program, c.flags)
 			// For intrarun the stack of a waiting goroutine is required. The stack of its main
-			// goroutine may be missing: it runs while ends of ranks arrive.
+			// goroutine may be missing, because that goroutine runs while ranks end.
 			says := append(c.says, "intra.Main(", "supervise.(*Agent).watchStops", s.String())
 			for s.Deadline = 3 * time.Second; ; s.Deadline *= 2 {
 				j := jobtest.Start(t, s)

@@ -32,7 +32,7 @@ type Program struct {
 	Forget, Unfetched bool
 }
 
-// state is what the program computes.
+// state is the data that the program computes.
 type state struct {
 	p      *intra.Process
 	w      *comm.Comm
@@ -262,7 +262,8 @@ func (s *state) ring(c *comm.Comm, part, into []float64, whole bool) error {
 	return err
 }
 
-// collected receives from all other ranks in the order of arrival.
+// collected sends a part to all other ranks, and adds an element of each part that it receives from
+// them, in any order.
 func (s *state) collected(part, into []float64) error {
 	var sends []*comm.Request
 	for to := range s.w.Size() {

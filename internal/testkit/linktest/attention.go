@@ -89,7 +89,7 @@ func testServedWhileComputing(t *testing.T, pair Pair) {
 	for n := range 100 {
 		polls := 0
 		require.NoError(t, pb.Wait(ctx, func() bool { polls++; return polls > 3 }))
-		// From here on b has no poller.
+		// b no longer has a poller.
 		a.send(newFrame(1, n, 100, 1, nil))
 		require.NoError(t, pa.Wait(ctx, func() bool { return a.count() == n+1 }))
 	}

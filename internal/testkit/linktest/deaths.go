@@ -39,8 +39,8 @@ func testMidBreaks(t *testing.T, pair Pair) {
 		for n := range 5 {
 			a.send(newFrame(1, n, 1000*n, 1, nil))
 		}
-		// A link may batch queued frames, and the death in the middle would affect all of
-		// them.
+		// A link may batch queued frames, and then the death in the middle of one would affect all
+		// of them.
 		eventually(t, "the frames before", func() bool { return b.count() == 5 })
 		f := newFrame(1, 5, streamed, 3, nil)
 		f.Mid = func() bool { return false }

@@ -117,8 +117,8 @@ func (h *hub) await() {
 	<-h.connected[1]
 }
 
-// judged is a link whose end is reported to the other side as the death of a process is.
-// The loss of a connection alone does not end a link.
+// judged is a link whose end is reported to the other side, as the death of a process is reported
+// to its peers. The loss of a connection alone does not end a link.
 type judged struct {
 	transport.Link
 	other transport.Link
@@ -235,7 +235,7 @@ func testCutInsideDroppableFrame(t *testing.T, pair Reconnecting) {
 		whole, lost := b.accounted()
 		require.Equal(t, []int{2, 1}, []int{whole, lost})
 		require.LessOrEqual(t, len(b.torn), 1)
-		if err := a.owners.errs[f]; err != nil { // the kernel may have accepted all of it
+		if err := a.owners.errs[f]; err != nil { // the kernel may have accepted the whole frame
 			require.ErrorIs(t, err, transport.ErrLost)
 		}
 		closeBoth(t, a, b)

@@ -246,7 +246,7 @@ type owners struct {
 	mu   sync.Mutex
 	sent map[*transport.Frame]int
 	errs map[*transport.Frame]error
-	fine int // handed over without an error
+	fine int // number of frames number of frames handed over without an error
 	left atomic.Int32
 }
 

@@ -129,7 +129,7 @@ func testConcurrentSenders(t *testing.T, pair Pair) {
 func testBothFull(t *testing.T, pair Pair) {
 	frames := 12
 	if few() {
-		frames = 4 // more than the largest ring holds
+		frames = 4 // 12 MB, which is more than the largest ring holds
 	}
 	a, b := startBoth(t, pair, placeLink)
 	var wg sync.WaitGroup
@@ -278,8 +278,8 @@ func testAttentionComesAndGoes(t *testing.T, pair Pair) {
 	closeBoth(t, a, b)
 }
 
-// testLoneFrames: every frame arrives by itself, whatever the link does during its Send. No
-// later frame and no call of Progress helps it.
+// testLoneFrames: every frame arrives without the help of a later frame or a call of Progress,
+// whatever the link does during its Send.
 func testLoneFrames(t *testing.T, pair Pair) {
 	const rounds, senders = 500, 3
 	a, b := startBoth(t, pair, placeLink)

@@ -26,11 +26,11 @@ type againState struct {
 	most    int        // number of safe points that it has ever entered
 	inside  bool       // it has entered the last of them, and not passed it
 	points  []*settled // oldest first
-	ordered bool       // the run of the program is to end for another one
+	ordered bool       // the process is to run again
 	runs    int        // how often that has happened
 }
 
-// settle makes the safe point that p has entered one from which it can run again, sometimes.
+// settle sometimes makes the safe point that p has entered a settled point.
 func (p *Process) settle(save func() []byte) error {
 	j, a := &p.job.job, &p.again
 	if j.Settle == 0 || j.Degrees[p.Rank] == 1 || p.job.random.IntN(j.Settle) > 0 {

@@ -202,7 +202,8 @@ func (h *head) receive(p *Process) {
 	h.advance()
 }
 
-// take records the snapshot of p at the cut. All replicas of a rank must have the same.
+// take records the snapshot of p at the cut. All replicas of a rank must have the same position and
+// state.
 func (h *head) take(p *Process, s *snapshot) {
 	other := h.taken[p.Rank]
 	if other != nil && (!bytes.Equal(other.position, s.position) || !bytes.Equal(other.state, s.state)) && h.err == nil {

@@ -25,8 +25,8 @@ type Job struct {
 	Layer func(p *Process) Layer
 	// Recovery makes the job take cuts; nil: it takes none.
 	Recovery *Recovery
-	// Settle is the mean number of safe points between those from which a process can run
-	// again, 0: there are none.
+	// Settle is the mean number of safe points from one settled point to the next, 0: there are no
+	// settled points.
 	Settle  int
 	Returns []Return
 	// Record makes every process record its decisions. With Replay, the process of each
@@ -131,9 +131,8 @@ func (r *Result) Err() error {
 
 var errKilled = errors.New("killed")
 
-// Run runs program in every process until all live processes have returned from it and
-// handed over the messages that they kept. The error states why the run did not end like
-// that, and the seed.
+// Run runs program in every process until all live processes have returned from it and handed over
+// the messages that they kept. If the run ends in another way, the error states why, and the seed.
 func (j Job) Run(program func(p *Process) error) (*Result, error) {
 	r := &run{job: j, pasts: NewPasts(j.Degrees), program: program, spent: make(map[int]bool), random: rand.New(rand.NewPCG(j.Seed, 0x5d2))}
 	if r.job.Steps == 0 {

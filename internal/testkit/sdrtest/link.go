@@ -125,8 +125,8 @@ func (l *Link) Cut() {
 	l.underway = l.underway[:keep]
 }
 
-// Break ends the connection of a link that outlives its connections. From a random frame
-// on, droppable frames are lost, and the others arrive over the next connection.
+// Break ends the connection of a link that outlives its connections. Droppable frames after a
+// random frame are lost, and the others arrive over the next connection.
 func (l *Link) Break() {
 	from := l.random.IntN(len(l.underway) + 1)
 	for i := from; i < len(l.underway); i++ {

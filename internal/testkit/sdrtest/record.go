@@ -39,7 +39,7 @@ func (r *Record) Replay() *Record {
 // Len returns the number of decisions.
 func (r *Record) Len() int { return len(r.values) }
 
-// Err returns an error about the first decision that was not carried out as before.
+// Err returns an error about the first decision that was not carried out as recorded.
 func (r *Record) Err() error {
 	if r == nil {
 		return nil

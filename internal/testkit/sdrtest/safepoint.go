@@ -75,7 +75,7 @@ func (p *Process) SafePoint(save func() []byte) error {
 	}
 	s.safe++
 	if s.safe <= p.again.most {
-		return nil // it has passed this one before
+		return nil // p has passed this safe point before
 	}
 	p.again.most, p.again.inside = s.safe, true
 	if err := p.atPoint(save); err != nil {
@@ -143,10 +143,9 @@ func (p *Process) snapshot(save func() []byte) (*snapshot, error) {
 	return &snapshot{safe: p.cuts.safe, position: b, state: save(), record: p.Record.atCut()}, err
 }
 
-// passCut ends the cut. It does so after the deaths that were reported before the end of
-// the cut, and before later ones. It checks that the position has not changed since the
-// process had all messages, and that the engine keeps only messages that links have not
-// handed over yet.
+// passCut ends the cut, after the deaths that were reported before the end of the cut, and before
+// later deaths. It checks that the position has not changed since the process had all messages, and
+// that the engine keeps only messages that links have not handed over yet.
 func (p *Process) passCut(joined []sdr.Joiner) {
 	s, wrong := &p.cuts, &p.job.head.err
 	if p.pass(AtCut) {

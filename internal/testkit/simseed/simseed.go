@@ -24,9 +24,8 @@ func Environment(t testing.TB, name string, otherwise uint64) uint64 {
 	return n
 }
 
-// Range returns the seeds to try: n of them from first on. INTRA_SEED sets the first
-// one, INTRA_SOAK the number. Without INTRA_SOAK the number is usual, or 1 with
-// INTRA_SEED.
+// Range returns the seeds to try: n seeds, beginning with first. INTRA_SEED sets the first one,
+// INTRA_SOAK the number. Without INTRA_SOAK the number is usual, or 1 with INTRA_SEED.
 func Range(t testing.TB, usual uint64) (first, n uint64) {
 	t.Helper()
 	if os.Getenv("INTRA_SEED") != "" {

@@ -9,10 +9,10 @@ import (
 	"github.com/intrahpc/intra/internal/head/decision"
 )
 
-// guest is a host that comes to the running job.
+// guest is a host that is to join the running job.
 type guest struct {
 	node   detect.ID
-	beside detect.ID // the node of the start on its host, 0 if there is none
+	beside detect.ID // the node of the job's start on the same host, 0 if there is none
 	slots  int
 	k      kill
 }
@@ -56,8 +56,8 @@ func (w *world) guest(node detect.ID) *guest {
 	return nil
 }
 
-// turnAway loses the hosts that have waited for a head that is lost. Those whose joining is
-// in the log are declared lost.
+// turnAway loses the hosts that wait to join at a head that is lost. If the joining of a host is in
+// the log, the host is declared lost.
 func (w *world) turnAway() {
 	for _, g := range w.guests {
 		if slices.Contains(w.nodes, g.node) || w.lost[g.node] {

@@ -22,11 +22,11 @@ type kill struct {
 	count   int
 
 	// A request to leave, or to join.
-	host   detect.ID     // 0: that of the process
+	host   detect.ID     // 0: the host of the process
 	within time.Duration // 0: without a bound
 	again  int           // the same request follows after that many steps; 0: it does not
-	mortal bool          // the host is lost,
-	lost   int           // after that many steps
+	mortal bool          // the host is lost after the request
+	lost   int           // number of steps from the request to that loss
 }
 
 // loss identifies what is lost at a step of the run.

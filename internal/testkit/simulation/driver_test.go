@@ -45,7 +45,7 @@ type driver struct {
 	back      recovery.Return[stateCopy]
 	memory    []uint64 // memory of the program, in all its lives
 	writing   []*file
-	passed    uint64 // number of safe points
+	passed    uint64 // number of safe points passed
 	drained   bool   // the links have taken all frames of this process, and the process has reported that
 }
 

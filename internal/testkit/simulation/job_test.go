@@ -101,8 +101,7 @@ func TestSimulation(t *testing.T) {
 	}
 }
 
-// TestSimulationOfMoves runs 600 jobs of which hosts and processes leave, and to which others
-// come.
+// TestSimulationOfMoves runs 600 jobs that hosts and processes leave and join.
 func TestSimulationOfMoves(t *testing.T) {
 	n, seen := search(t, 600, moving)
 	if n < 600 {

@@ -95,7 +95,7 @@ func (l *leader) judgeLost(text string) {
 		w.fail("%v: %s", err, text)
 		return
 	}
-	// The job needs a finished rank again if it rolls back because of another one.
+	// The job needs a finished rank again if it rolls back because of another rank.
 	finished := l.state.Drained[rank]
 	for other := range w.spec.degrees {
 		finished = finished && (l.alive(other) > 0 || l.state.Drained[other])

@@ -121,7 +121,7 @@ func (l *leader) free(a head.Free) {
 	}
 }
 
-// handOver makes another host the head. It becomes one after a while.
+// handOver makes another host the head. That host takes over after a while.
 func (l *leader) handOver() {
 	w := l.w
 	w.seen["a head hands over"]++

@@ -2,7 +2,7 @@ package simulation
 
 import "github.com/intrahpc/intra/internal/testkit/ruletest"
 
-// moves are rules for hosts and processes that leave and come. TestSimulationOfMoves has to fail
+// moves are rules for hosts and processes that leave and join. TestSimulationOfMoves has to fail
 // without any of them. The tables of internal/head and internal/recovery hold the others.
 var moves = ruletest.Table{Root: "../../..", Test: "TestSimulationOfMoves", Soak: 6000, Sign: `INTRA_SEED=\d+|none of `, Rules: []ruletest.Rule{
 	ruletest.New(recoveryDir+"links.go", "a link to the process in a slot may be made after that to its relief",

@@ -10,8 +10,8 @@ import (
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
-// moving returns a job of which hosts and processes leave, and to which others come. It has
-// the deaths, stops and rollbacks of the job of that seed, too.
+// moving returns a job that hosts and processes leave and join. It also has the deaths, stops and
+// rollbacks of the usual job of that seed.
 func moving(seed uint64) *spec {
 	s := newSpec(seed)
 	random := rand.New(rand.NewPCG(seed, 11))
@@ -60,7 +60,7 @@ func (s *spec) notice(random *rand.Rand) kill {
 		k.what = aSignal
 	}
 	switch random.IntN(4) {
-	case 0: // in the middle of something
+	case 0: // at a point in a process
 		pt := points[random.IntN(len(points))]
 		k.point, k.count = pt.name, random.IntN(pt.most)
 	case 1:
@@ -126,7 +126,7 @@ func (w *world) request(k kill) {
 	}
 }
 
-// timed is something that happens at a step of the run.
+// timed is an event at a step of the run.
 type timed struct {
 	step int
 	do   func()

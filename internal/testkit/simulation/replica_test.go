@@ -26,7 +26,7 @@ func (p *process) section(policy sched.Policy, tasks []task) error {
 		return p.err
 	}
 	if policy == sched.Adaptive && p.w.random.IntN(4) == 0 {
-		policy = sched.Replicate // this replica decides this alone
+		policy = sched.Replicate // only this replica decides so
 	}
 	var sig update.Signature
 	for _, t := range tasks {

@@ -37,8 +37,8 @@ type spec struct {
 	hosts   int
 	gone    int           // step at which the program's file is removed, so that no more processes can be started; 0: never
 	heirs   int           // number of heads that are lost
-	steady  int           // a head is lost in one of that many steps,
-	busy    bool          // or while it handles a death
+	steady  int           // a head is lost in one of that many steps
+	busy    bool          // it is lost only while it handles a death
 	swift   bool          // the first replicas of all ranks are ahead of the others
 	echo    int           // in one of that many steps frames of a dead process to a joiner arrive; in the end all of them do
 	shy     int           // in one of that many possible steps links to joiners are made
@@ -48,7 +48,7 @@ type spec struct {
 	cost    time.Duration // time that processes report for a backup
 	restart *restart
 
-	moves  bool          // hosts and processes come and leave
+	moves  bool          // hosts and processes join and leave
 	ranged bool          // ranks may have fewer replicas
 	grace  time.Duration // from SIGTERM to the head until its host ends; 0: unbounded
 	vacant int           // number of replicas of each rank that are missing at the start, if it has more

@@ -15,9 +15,8 @@ func (l *leader) mayBeLost() bool {
 // succeeds reports whether another head may follow this one, so that agents record what it needs.
 func (w *world) succeeds() bool { return w.heirs > 0 || w.spec.moves }
 
-// isStruck decides at random whether the head is lost now, once in steady steps. If the
-// plan says so, this may also happen while the head is handling a death, once in busy
-// steps.
+// isStruck decides at random whether the head is lost now, once in steady steps. If the plan says
+// so (busy), the head is lost only while it handles a death, once in busy steps.
 func (l *leader) isStruck(steady, busy int) bool {
 	if !l.mayBeLost() {
 		return false

@@ -225,14 +225,14 @@ var rules = []ruletest.Rule{
 		"m.cut, m.before = cut, m.state.End", "m.cut = cut"),
 }
 
-// unshown are rules without which no job has been seen to fail. Tests of other packages
-// show the first two. The first fails only if the acknowledgement of a withdrawn message
-// arrives before the cut, at a replica that serves the receiver only since then. The
-// second fails only if a rank, before it begins a collective, learns of a rank that has
-// begun the collective without waiting and is ahead of its sibling. The third is harmless:
-// a copy that is made while an order to roll back arrives has the number of a later
-// backup. That backup is taken again with the same contents, and the report about the copy
-// is from before the rollback.
+// unshown are rules without which no job has been seen to fail. Tests of other packages show the
+// first two. Without the first, a job fails only if the acknowledgement of a withdrawn message
+// arrives before the cut, at a replica that serves the receiver only after the cut. Without the
+// second, a job fails only if a rank learns, before it begins a collective, of a rank that has
+// begun the collective without waiting and is ahead of its sibling. Without the third, no job
+// fails: a copy that is made while an order to roll back arrives has the number of a later backup.
+// That backup is taken again with the same contents, and the report about the copy is from before
+// the rollback.
 var unshown = []ruletest.Rule{
 	ruletest.New(sdrDir+"collective.go", "a collective of all ranks reports operations of others since they began it",
 		"		s.past = c.history.causalPast(ctx.domain, s.epoch)\n", "		s.past = c.history.causalPast(ctx.domain, s.epoch)\n		if s.past != nil {\n			s.past.list = nil\n		}\n"),

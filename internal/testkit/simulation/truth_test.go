@@ -249,8 +249,8 @@ func (l *leader) sends(a head.Send) {
 	}
 }
 
-// kills checks that a process may be killed. For a broken link, it must not be the last
-// one of its rank, or the job must be able to recover without it.
+// kills checks that a process may be killed. For a broken link, it must not be the last process of
+// its rank, or the job must be able to recover without it.
 func (l *leader) kills(a head.Kill) {
 	w, p := l.w, l.at[a.To]
 	switch {

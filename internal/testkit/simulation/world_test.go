@@ -37,7 +37,7 @@ type world struct {
 	rifts     int    // number of these whose ends are live
 	lost      map[detect.ID]bool
 	nodes     []detect.ID        // hosts that are a part of the job, or were
-	guests    []*guest           // hosts that have come to the running job
+	guests    []*guest           // hosts that have joined the running job, or are to join it
 	signalled map[detect.ID]bool // hosts whose agents were given notice
 	gone      map[detect.ID]bool // hosts that have left, and whose agents have ended
 	later     []timed
@@ -184,7 +184,7 @@ func (w *world) choose(all bool) {
 	}
 }
 
-// noteAhead records that a dead process had passed the safe point of a cut without a cut,
+// noteAhead records that a dead process had passed the safe point of a cut without stopping there,
 // and had sent messages after it.
 func (w *world) noteAhead(o job.Order) {
 	for _, p := range w.processes {

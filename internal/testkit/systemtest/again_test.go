@@ -46,8 +46,8 @@ func TestProcessesRunAgainAlone(t *testing.T) {
 	}
 }
 
-// A process that runs again shares its sections with its sibling as before, and all get the
-// bits of a plain run.
+// A process that runs again still shares its sections with its sibling, and both get the bits of a
+// plain run.
 func TestSectionsAfterARunAlone(t *testing.T) {
 	t.Parallel()
 	hash := func(flags string) string {
@@ -66,8 +66,8 @@ func TestSectionsAfterARunAlone(t *testing.T) {
 	}
 }
 
-// A variable that is not registered is found when a run from a safe point sends something else
-// than the run before.
+// A variable that is not registered is found when a run from a safe point sends other messages than
+// the run before it.
 func TestRunAgainWithAForgottenVariable(t *testing.T) {
 	t.Parallel()
 	r := jobtest.Run(t, jobtest.Spec{Intrarun: binaries.Intrarun(t), Flags: strings.Fields("-n 3 -r 2 -fault again:0.1@3-9"),

@@ -190,7 +190,7 @@ func (d *done) judge(ranks int, r *jobRun, hash, want string) string {
 func (d *done) unfounded(p job.Process, cause job.Cause, detail string) string {
 	host := d.hostOf[p]
 	switch cause {
-	case job.CauseInjected: // the launcher itself has killed it
+	case job.CauseInjected: // the launcher has killed the process
 		return ""
 	case job.CauseSignal:
 		if d.killed[p] {

@@ -23,7 +23,7 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/netns"
 )
 
-// chaosProblem takes some seconds on these hosts, and less without them.
+// chaosProblem runs for some seconds on these hosts, so that failures occur while it runs.
 var chaosProblem = strings.Fields("-nx 20 -ny 20 -nz 20 -iters 150 -json")
 
 // TestChaos runs HPCCG while its processes, hosts and network fail according to a seed.
@@ -32,8 +32,8 @@ var chaosProblem = strings.Fields("-nx 20 -ny 20 -nz 20 -iters 150 -json")
 // INTRA_CHAOS=N tries N seeds, INTRA_SEED=S only S.
 func TestChaos(t *testing.T) { testChaos(t, jobtest.Count(1, 3), newSchedule) }
 
-// TestChaosOfTheHead does the same with losses of the head, and with checkpoint files, from
-// which another run continues.
+// TestChaosOfTheHead is TestChaos with losses of the head, and with checkpoint files, from which
+// another run continues.
 func TestChaosOfTheHead(t *testing.T) { testChaos(t, jobtest.Count(1, 2), newHeadSchedule) }
 
 func testChaos(t *testing.T, n int, newSchedule func(seed uint64) schedule) {
@@ -255,7 +255,7 @@ func (c *chaos) meet(text string) {
 	}
 }
 
-// sleep reports whether the job still runs.
+// sleep waits, and reports whether the job still runs.
 func (c *chaos) sleep(d time.Duration) bool {
 	select {
 	case <-time.After(d):
@@ -265,7 +265,7 @@ func (c *chaos) sleep(d time.Duration) bool {
 	}
 }
 
-// act performs a. It records the fault before the fault can have an effect.
+// act performs the fault a. It records the fault before the fault can have an effect.
 func (c *chaos) act(a act) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

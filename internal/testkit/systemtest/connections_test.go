@@ -15,8 +15,8 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/netns"
 )
 
-// cutter repeatedly destroys the TCP connections between processes of HPCCG on a host, as
-// a router does that loses its state. The connections of the agents stay.
+// cutter repeatedly destroys the TCP connections between processes of HPCCG on a host, like a
+// router that loses its state. The connections of the agents stay.
 type cutter struct {
 	host *netns.Host
 	cuts int

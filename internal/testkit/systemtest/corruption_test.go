@@ -173,7 +173,7 @@ func TestCorruptionThatCannotBeRepaired(t *testing.T) {
 	require.Greater(t, c.SDC.Differed, c.SDC.Repaired)
 }
 
-// The other replicas of its sender find a wrong message, for any share of sampled tasks,
+// A wrong message is found by the other replicas of its sender, for any share of sampled tasks,
 // unless a consequence of the message is found first. Without an error nothing is found.
 func TestWrongMessage(t *testing.T) {
 	program := wrongPrograms(t)["hpccg"]

@@ -64,9 +64,9 @@ func drained(t *testing.T, passes int, flags string, who []string) bool {
 	return true
 }
 
-// With -drain, SIGTERM to intrarun has a last set of files written where the processes have
-// nowhere to go, here on one host: the job ends with a code of its own, and continues from the
-// set to the result of an undisturbed run. A second signal ends the job at once.
+// On one host the processes have nowhere to go. With -drain, SIGTERM to intrarun makes such a job
+// write a last set of files and end with an exit code of its own. The job then continues from that
+// set, and has the result of an undisturbed run. A second signal ends the job at once.
 func TestInterruptedJobRestarts(t *testing.T) {
 	for _, c := range []interruption{
 		{"-drain", "", []syscall.Signal{syscall.SIGTERM}, 7, "intrarun: interrupted (SIGTERM to intrarun): -restart "},
@@ -85,7 +85,7 @@ func TestInterruptedJobRestarts(t *testing.T) {
 // interruption is a way to interrupt a job that writes checkpoints.
 type interruption struct {
 	flags   string
-	ends    string // message after which the job is interrupted; "": once all processes have joined, and no set is written before
+	ends    string // message after which the job is interrupted; "": once all have joined, before any set
 	signals []syscall.Signal
 	code    int
 	text    string

@@ -159,7 +159,7 @@ func (j *hostedJob) end() (r jobRun, lost bool) {
 	if j.finished() {
 		return r, false
 	}
-	// In place of the lost one, or of one that was elected in the meantime and had no time to
+	// The message names the lost head, or one that was elected in the meantime and had no time to
 	// report that.
 	require.Contains(t, r.stderr, " is the new head, in place of the one on ")
 	r.code = r.report.ExitCode

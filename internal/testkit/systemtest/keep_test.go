@@ -20,7 +20,8 @@ func keeps(t *testing.T, flags string, seed uint64, args ...string) jobRun {
 		Program: append([]string{binaries.Program(t, "internal/testkit/systemtest/keeps"), fmt.Sprint(seed)}, args...)}))
 }
 
-// sorted returns the lines of an output: those of different ranks are in any order.
+// sorted returns the lines of an output in a fixed order. Lines of different ranks are printed in
+// any order.
 func sorted(out string) []string {
 	lines := strings.Split(out, "\n")
 	slices.Sort(lines)
@@ -86,11 +87,31 @@ func TestKeptResultsAndCuts(t *testing.T) {
 	})
 }
 
-// A variable that is not registered is found when the run from a settled point sends something
-// else than the run before.
+// A variable that is not registered is found when the run from a settled point sends other messages
+// than the run before it.
 func TestKeptResultsWithAForgottenVariable(t *testing.T) {
 	t.Parallel()
 	r := keeps(t, "-n 2 -r 2 -link tcp -lag 10s -fault stale -kill 0.1@section:90", 2, "30", "0s", "forget")
 	require.Equal(t, 4, r.code, r.stderr)
 	require.Contains(t, r.stderr, "the run again from a settled point differs from the run before: ")
+}
+
+// Clauses name windows that functions compute. The tasks get no more than these, and compute the
+// bits of a run without replicas, also if a process dies.
+func TestWindows(t *testing.T) {
+	t.Parallel()
+	for _, flags := range []string{"-r 1", "-r 2", "-r 3 -kill 0.1@task:40", "-r 2 -check", "-r 2 -lag 1s", "-r 2 -lag 1s -fault stale",
+		"-r 2 -link tcp -lag 10s -fault stale", "-r 2 -lag 1s -fault stale -kill 0.0@section:70"} {
+		t.Run(flags, func(t *testing.T) {
+			t.Parallel()
+			points, passes := "5000", "60"
+			if strings.Contains(flags, "check") {
+				passes = "10"
+			}
+			got := newJobRun(t, jobtest.Run(t, jobtest.Spec{Intrarun: binaries.Intrarun(t), Flags: strings.Fields(flags),
+				Program: []string{binaries.Program(t, "internal/testkit/systemtest/windows"), points, passes}}))
+			require.Zero(t, got.code, got.stderr)
+			require.Equal(t, map[string]string{"60": "result c5aeea8f3f7c3612\n", "10": "result 02d6aa76f990ccfa\n"}[passes], got.stdout)
+		})
+	}
 }

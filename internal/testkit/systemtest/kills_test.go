@@ -35,8 +35,8 @@ func kills(t *testing.T, want, flags string, list ...string) jobRun {
 	return r
 }
 
-// The small problem has 58 sections; with two replicas and the static
-// schedule each of them runs and sends 8 tasks in each.
+// The small problem has 58 sections. With two replicas and the static schedule, each replica runs 8
+// tasks in each section, and sends their results.
 const sections, tasksOfEach = 58, 58 * 8
 
 // steps returns the numbers from 0 to all-1. Without `make matrix` it returns only some of

@@ -28,8 +28,8 @@ func TestLinksAreMadeAtFirstUse(t *testing.T) {
 	}
 }
 
-// A process is killed when a link arrives, before anything was sent on it. For the other
-// side it never existed. The result is that of a job without deaths.
+// A process is killed when a link arrives, before anything was sent on it. For the other side the
+// link never existed. The result is that of a job without deaths.
 func TestKillsWhenALinkArrives(t *testing.T) {
 	args := strings.Fields("-nx 6 -ny 5 -nz 4 -iters 20 -json")
 	const ranks = 5

@@ -395,3 +395,18 @@ func elementwiseTwice(x, y []float64) { copy(y, x) }
 
 //intra:task in(x) elementwise(x)
 func elementwiseNothing(x []float64) {}
+
+var origin = 1
+
+func fromOrigin(lo int) int { return lo - origin }
+
+//intra:task in(lo, x[fromOrigin(lo):]) out(y)
+func windowOfGlobal(lo int, x, y []float64) { copy(y, x[fromOrigin(lo):]) }
+
+func firstOf(ptr []int, lo int) int { return ptr[lo] }
+
+//intra:task in(lo, x[firstOf(ptr, lo):]) inout(ptr) out(y)
+func windowOfInOut(ptr []int, lo int, x, y []float64) {
+	copy(y, x[ptr[lo]:])
+	ptr[lo]++
+}

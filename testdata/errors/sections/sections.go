@@ -186,3 +186,11 @@ func nowait(p *intra.Process, x []float64) {
 		copyTo(x, x[lo:hi])
 	}
 }
+
+func keeps(p *intra.Process, x, w []float64) float64 {
+	//intra:section on(p) keep
+	for lo, hi := range intra.Blocks(len(w), p.Tasks()) {
+		copyTo(x[lo:hi], w[lo:hi])
+	}
+	return w[0]
+}

@@ -126,7 +126,7 @@ func accepted(p *intra.Process, g *grid, x, y, v []float64, bufs [][]float64, ys
 	a := v[0]
 	//intra:section on(p)
 	for lo, hi := range intra.Blocks(n, p.Tasks()) {
-		v[lo] = a // of a block without a task yet
+		v[lo] = a // an element of a block without a task yet
 		a = v[hi-1]
 		scan(a, v[lo:hi])
 		if hi < n {

@@ -102,7 +102,7 @@ func refused(p *intra.Process, c *comm.Comm, x, w []float64, m map[int]float64, 
 	}
 	//intra:section on(p)
 	for lo := range 4 {
-		w[lo] = 1 // of a block without a task yet
+		w[lo] = 1 // an element of a block without a task yet
 		copyTo(x[lo:lo+1], w[lo:lo+1])
 		w[lo] = 0    // want `w\[lo\] is written here after a task of kernel copyTo that uses it was launched; write it after the section`
 		r = w[lo]    // want `w\[lo\] is used here after a task of kernel copyTo that writes it was launched; it has its value after the section`

@@ -254,7 +254,7 @@ func bound(x []float64, lo, hi int) {}
 //intra:task in(a) out(x[a:]) // want `the bound a is a float64, want an integer`
 func bound2(x []float64, a float64) {}
 
-//intra:task in(n) out(x[f(n):]) // want `a bound is made of integer parameters, constants, len and \+ - \* / %: "f\(n\)" is not`
+//intra:task in(n) out(x[f(n):]) // want `clause out: the bound f\(n\) of x calls a function, which only bounds of in may`
 func bound3(x []float64, n int) {}
 
 //intra:task in(n) out(n.w) // want `clause out: \*node has no field w \(did you mean v\?\)`

@@ -83,8 +83,8 @@ func cpuTimes(pids []int) (sum time.Duration, err error) {
 	return sum, nil
 }
 
-// usage measures the resource use of the job per second, in the middle of the time about that
-// the job approximately takes. It waits until then.
+// usage measures the resource use of the job per second, halfway through its run, which takes
+// approximately the time about. It waits until then.
 func (w *Work) usage(n *netns.Net, about time.Duration) error {
 	time.Sleep(about / 4)
 	c, err := findParticipants(n)

@@ -12,7 +12,7 @@ import (
 
 // Options sets the amount of work.
 type Options struct {
-	Rounds int           // how often each loss happens,
+	Rounds int           // how often each loss happens
 	Runs   int           // number of runs without a loss
 	Time   time.Duration // approximate time of a run without a loss
 	Rarer  int           // factor by which the interval of beats is longer in every second run without a loss

@@ -34,9 +34,8 @@ type Rates struct {
 	Store float64 `json:"store"` // a copy into the array of another replica
 }
 
-// heavy is the share of a kernel's time without sharing from which the kernel is used to
-// measure the speed of a link. The updates of the kernel must take at least that share at the
-// full speed of the link.
+// heavy selects the kernels that measure the speed of a link. At the full speed of the link, the
+// updates of such a kernel take at least this share of the kernel's time without sharing.
 const heavy = 0.01
 
 // LinkRate returns the bandwidth of a shared-memory link for updates while both sides compute.
@@ -152,8 +151,8 @@ func ForecastTable(w io.Writer, rates Rates, rounds int, all []Forecast) error {
 	return err
 }
 
-// StoreRate measures the bandwidth of copying an array into another one, as replicas do
-// that store their results.
+// StoreRate measures the bandwidth of copying an array into another one, as replicas do to store
+// results.
 func StoreRate() float64 {
 	const size, times = 32 << 20, 5
 	from, to := make([]byte, size), make([]byte, size)

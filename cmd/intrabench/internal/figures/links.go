@@ -76,8 +76,7 @@ type Link struct {
 	Seconds    spread.Spread `json:"seconds"`
 	Shared     spread.Spread `json:"shared_seconds"`
 	Replicated spread.Spread `json:"replicated_seconds"`
-	// Loss is the excess of the time as decided over the better of the other two, as a
-	// fraction of that.
+	// Loss is the time as decided minus the shorter of the other two times, divided by that time.
 	Loss spread.Spread `json:"loss"`
 }
 

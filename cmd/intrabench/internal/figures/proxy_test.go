@@ -147,7 +147,7 @@ func TestMeasureProxy(t *testing.T) {
 			require.InDelta(t, want.got-want.e, all[i].Off(), 1e-9)
 			require.Equal(t, 0.5, all[i].Shared)
 		}
-		// Half of the updates take the time that the bodies leave of 0.8 times the plain time.
+		// The bodies take 0.5 of the plain time. Half of the updates take another 0.3 of it.
 		require.InDelta(t, v/2*1e9/(0.3*plain.Seconds.Median), LinkRate([]*ProxyMeasurement{m, m}, 10e9), 1)
 		require.Equal(t, 0.5e9, LinkRate([]*ProxyMeasurement{m}, 0.5e9), "at most the bandwidth of the link alone")
 		require.Equal(t, 1e12, LinkRate([]*ProxyMeasurement{m}, 1e12), "too few bytes for a measurement")

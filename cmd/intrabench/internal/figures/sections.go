@@ -20,8 +20,8 @@ type SectionTime struct {
 // slower is the ratio from which a type of section counts as slower with sharing.
 const slower = 1.02
 
-// sectionTimes returns the times for all types of task that take a relevant part of the
-// time, the longest first.
+// sectionTimes returns a SectionTime for each type of task that takes a relevant part of the time,
+// in each configuration that decides. The types with the longest sections come first.
 func (m *Series) sectionTimes() (all []SectionTime) {
 	tasks, some := m.sectionTasks()
 	for _, task := range tasks[:some] {
@@ -42,8 +42,8 @@ func (m *Series) sectionTimes() (all []SectionTime) {
 	return all
 }
 
-// sectionTasks returns the types of tasks, sorted by the time that a replicated run spends in
-// their sections, the longest first. The first some types take a relevant part of the time.
+// sectionTasks returns the types of tasks, sorted by the time that a replicated run spends in their
+// sections, the longest first. some is the number of types that take a relevant part of the time.
 func (m *Series) sectionTasks() (tasks []string, some int) {
 	types := make(map[string]float64)
 	whole := 0.0

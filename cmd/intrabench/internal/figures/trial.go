@@ -109,7 +109,7 @@ func (pr Problem) kernels() []string {
 	return slices.Clone(Kernels)
 }
 
-// rows returns the rows of the table besides the whole.
+// rows returns the rows of the table, except that of the whole solver.
 func (pr Problem) rows() []string {
 	if pr.Fused {
 		return pr.kernels()

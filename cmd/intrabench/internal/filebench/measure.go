@@ -17,8 +17,8 @@ import (
 // Options sets what is written, and where.
 type Options struct {
 	Dirs   []string
-	Bytes  int64 // of a file
-	Calls  int   // in which each rank writes its part
+	Bytes  int64 // size of a file
+	Calls  int   // number of calls in which each rank writes its part
 	Rounds int
 	Before func(what string, round int) // called before each file, rounds from 0; may be nil
 }
@@ -26,7 +26,7 @@ type Options struct {
 // Way is one way to write a file.
 type Way struct {
 	Name     string
-	Replicas int // of each rank; 0: plain processes
+	Replicas int // replicas of each rank; 0: plain processes
 }
 
 // Ways write in turn, in each folder.
@@ -37,7 +37,7 @@ type Results struct {
 	Files []*Result `json:"files"`
 }
 
-// Result is what one way took in one folder.
+// Result is the measurement of one way in one folder.
 type Result struct {
 	Dir   string   `json:"dir"`
 	Way   string   `json:"way"`
@@ -45,7 +45,7 @@ type Result struct {
 	Calls int      `json:"calls"`
 	Times []Times  `json:"times"` // by round
 	Write Measured `json:"write"` // the calls that write, without an fsync
-	Whole Measured `json:"whole"` // from the creation of the file to its name, durable
+	Whole Measured `json:"whole"` // from the creation of the file until its name is durable
 
 	writer writer
 	file   string
@@ -54,15 +54,15 @@ type Result struct {
 // Measured summarises the rounds.
 type Measured struct {
 	MBs spread.Spread `json:"mb_per_second"`
-	// Plain is the bandwidth relative to that of os.File in the same round, and Single the one
+	// Plain is the bandwidth relative to that of os.File in the same round. Single is the bandwidth
 	// relative to that of -r 1.
 	Plain  spread.Spread `json:"plain"`
 	Single spread.Spread `json:"single"`
 }
 
-// Measure writes a file in each way and folder in each round, after one that is not measured.
-// commands returns the command lines of a way's processes. They stay until the end, so that
-// the files that are compared follow each other at once.
+// Measure writes a file in each way and folder in each round, after a round that is not measured.
+// commands returns the command lines of a way's processes. The processes run until the end, so that
+// no start delays the next of the files that are compared.
 func Measure(ctx context.Context, commands func(Way, Job) [][]string, o Options) (all Results, err error) {
 	defer func() {
 		for _, r := range all.Files {
@@ -112,7 +112,7 @@ func (o Options) sum() uint64 {
 	sum := xxh3.New()
 	for rank := range Ranks {
 		part, _ := Job{Bytes: o.Bytes}.part(rank)
-		_, _ = sum.Write(part) // of a hash
+		_, _ = sum.Write(part) // writing to a hash cannot fail
 	}
 	return sum.Sum64()
 }

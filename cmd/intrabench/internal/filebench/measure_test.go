@@ -96,7 +96,7 @@ func TestMeasureReportsWhatIsWrong(t *testing.T) {
 	require.ErrorContains(t, Plain(Job{}, 0, strings.NewReader("jump\n"), nil), `read "jump": want a step, like write`)
 }
 
-// Ratios are those of the same round.
+// Ratios compare times of the same round.
 func TestTable(t *testing.T) {
 	times := func(seconds ...float64) (all []Times) {
 		for _, s := range seconds {

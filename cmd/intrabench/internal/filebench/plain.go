@@ -13,11 +13,11 @@ import (
 // The steps of a plain process. The process performs a step when it reads the name of the step,
 // and prints that name when the step is done.
 const (
-	stepCreate = "create" // of the first process: a new file under a temporary name
-	stepOpen   = "open"   // of the others
+	stepCreate = "create" // the first process makes a new file under a temporary name
+	stepOpen   = "open"   // the other processes open that file
 	stepWrite  = "write"
 	stepSync   = "sync"
-	stepRename = "rename" // of the first process: the file gets its name, durable
+	stepRename = "rename" // the first process gives the file its name, and makes that durable
 )
 
 // Plain is the program of a plain process.
@@ -89,7 +89,7 @@ func (w plainWriter) write() (t Times, err error) {
 	return t, nil
 }
 
-// step lets the processes make a step at the same time, and returns when all have made it.
+// step makes all processes perform a step at the same time, and waits until each has done so.
 func (w plainWriter) step(name string) error {
 	for _, p := range w {
 		if err := p.tell(name); err != nil {

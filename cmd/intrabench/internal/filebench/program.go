@@ -16,15 +16,15 @@ const Ranks = 2
 
 // Job describes the file that the processes write repeatedly, in one of the compared ways.
 type Job struct {
-	Name  string // of the file, which each one replaces
-	Bytes int64  // of the file, a multiple of Ranks*Calls
-	Calls int    // in which each rank writes its part
+	Name  string // name of the file; each written file replaces the earlier one
+	Bytes int64  // size of the file, a multiple of Ranks*Calls
+	Calls int    // number of calls in which each rank writes its part
 }
 
 // Times are the seconds that one file took.
 type Times struct {
 	Write float64 `json:"write"` // the calls that write, without an fsync
-	Whole float64 `json:"whole"` // from the creation of the file to its name, durable
+	Whole float64 `json:"whole"` // from the creation of the file until its name is durable
 }
 
 // part returns the bytes that a rank writes, and their offset.
@@ -75,7 +75,7 @@ func Program(p *intra.Process, j Job, in io.Reader, out io.Writer) error {
 			return err
 		}
 		t := Times{write.Seconds(), time.Since(began).Seconds()}
-		if t, err = intra.Once(p, func() (Times, error) { return t, nil }); err != nil { // the replicas print the same
+		if t, err = intra.Once(p, func() (Times, error) { return t, nil }); err != nil { // the replicas must print the same line
 			return err
 		}
 		if p.Rank() > 0 {

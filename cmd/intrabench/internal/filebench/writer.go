@@ -25,7 +25,7 @@ func start(ctx context.Context, commands [][]string) (writer, error) {
 	for _, c := range commands {
 		p, err := startProcess(ctx, c)
 		if err != nil {
-			_ = all.end() // after an error
+			_ = all.end() // err is the cause
 			return nil, err
 		}
 		all = append(all, p)

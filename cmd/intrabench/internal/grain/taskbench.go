@@ -53,8 +53,8 @@ type GraphRun struct {
 // GraphRunner runs a job.
 type GraphRunner func(ctx context.Context, w GraphWay, args ...string) (GraphRun, error)
 
-// Graph is the measurement of a pattern in one way. All lists are by round, and then by the
-// number of iterations, from the fewest on.
+// Graph is the measurement of a pattern in one way. All lists are by round, and then by the number
+// of iterations, in ascending order.
 type Graph struct {
 	Pattern     string
 	Way         GraphWay

@@ -9,7 +9,7 @@ import (
 // Operations between two ranks. Their time is that of one message.
 const (
 	Pingpong     = "pingpong"      // a message from rank 0 to rank 1 and one back
-	AnySource    = "anysource"     // the same, but received from any source
+	AnySource    = "anysource"     // like Pingpong, but received from any source
 	AnySourceRun = "anysource-run" // runLength messages from rank 0 to rank 1, received from any source, and one back
 )
 
@@ -17,7 +17,7 @@ const (
 // one.
 const runLength = 100
 
-// Case is one thing to measure.
+// Case is an operation of one size.
 type Case struct {
 	Op string `json:"op"`
 	N  int    `json:"n"` // bytes of a ping-pong, or float64s of a collective operation
@@ -28,7 +28,7 @@ type Case struct {
 type operation struct {
 	name     string
 	sizes    []int
-	messages float64 // number of messages in a call that follow each other, and are counted one by one
+	messages float64 // number of consecutive messages in a call, each of which counts
 	start    func(c *comm.Comm, n int) func() error
 }
 

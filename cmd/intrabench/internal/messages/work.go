@@ -22,7 +22,7 @@ type Work struct {
 	Mirror  bool      `json:"mirror"`  // every replica sends to every replica
 	Seconds []float64 `json:"seconds"` // seconds of a message in one process, for each round
 	spread.Spread
-	Ratio       *spread.Spread `json:"ratio,omitempty"` // relative to the first one: spread of the quotients of each round
+	Ratio       *spread.Spread `json:"ratio,omitempty"` // relative to the first protocol, by round
 	Allocations float64        `json:"allocations"`     // allocations for a message in one process
 }
 

@@ -130,7 +130,7 @@ func (l *Lab) job(places string, flags string, program []string) (*command, stri
 	return c, report, err
 }
 
-// drain asks a job for a host or a process to leave.
+// drain makes a host or a process leave a job.
 func (l *Lab) drain(ctx context.Context, c *command, what string) error {
 	ask := l.pair.Hosts[0].Command(l.Intrarun, "drain", strconv.Itoa(c.Process.Pid), what)
 	_, err := trial.Run(ctx, ask.Args)

@@ -52,7 +52,7 @@ func (m *Moves) read(lines []line) (err error) {
 // Passes is a job whose speed is measured.
 type Passes struct {
 	At             []time.Time // when each pass was over
-	Joined, Leaves time.Time   // the second replica: since when it may join, and until when it stays
+	Joined, Leaves time.Time   // from when the second replica may join, and until when it stays
 }
 
 func (p *Passes) read(lines []line) (err error) {

@@ -17,7 +17,7 @@ import (
 // alone and 180 together.
 type made struct {
 	order []string
-	late  time.Duration // from which the second replica helps
+	late  time.Duration // time after which the second replica helps
 	spoil func(m *Moves)
 }
 

@@ -33,8 +33,8 @@ func Program(p *intra.Process, messages int, rest time.Duration, out io.Writer) 
 		took = Latency{HalfTrip: trip, Allreduce: all}
 	}
 	if w.Rank() == 0 {
-		// Both replicas use the times of one of them, so that they rest together and print the
-		// same.
+		// Both replicas use the times of one of them, so that they rest together and print the same
+		// line.
 		took, err := intra.Once(p, func() (Latency, error) { return took, nil })
 		if err != nil {
 			return err

@@ -88,8 +88,7 @@ func (im *imports) qualifier(p *types.Package) string {
 
 func (im *imports) typeString(t types.Type) string { return types.TypeString(t, im.qualifier) }
 
-// block returns an import declaration for the packages that are used and that have does not
-// contain.
+// block returns an import declaration for the used packages that are not in have.
 func (im *imports) block(have map[string]bool) string {
 	var std, other []string
 	for p := range im.used {

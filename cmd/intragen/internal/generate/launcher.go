@@ -106,9 +106,9 @@ func (l *launcher) names() {
 	}
 	for _, r := range k.Regions() {
 		if b := r.Slice; b != nil {
-			reserveBounds(reserve, b.Lo, b.Hi)
+			l.reserveBounds(reserve, b.Lo, b.Hi)
 			if b.Cols != nil {
-				reserveBounds(reserve, b.Cols.Lo, b.Cols.Hi, b.Cols.Of)
+				l.reserveBounds(reserve, b.Cols.Lo, b.Cols.Hi, b.Cols.Of)
 			}
 		}
 	}
@@ -163,10 +163,14 @@ func (l *launcher) names() {
 	}
 }
 
-func reserveBounds(reserve func(string), bounds ...*annotations.Bound) {
+func (l *launcher) reserveBounds(reserve func(string), bounds ...*annotations.Bound) {
 	for _, b := range bounds {
-		if b != nil {
-			reserve(b.Text)
+		if b == nil {
+			continue
+		}
+		reserve(b.Text)
+		for _, pkg := range b.Packages {
+			reserve(l.im.qualifier(pkg))
 		}
 	}
 }

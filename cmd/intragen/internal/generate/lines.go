@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// linesHere stands for the table of lines in a twin until that is known.
+// linesHere stands for the table of lines in a twin until the table is known.
 const linesHere = "intragen: lines"
 
 // folder returns the name of the source's folder. For the root of a module it is the last

@@ -41,6 +41,10 @@ func (l *launcher) regions() []region {
 			list = append(list, region{make: fmt.Sprintf("%s.%sBlock(%q, %s, %s)", l.im.runtime(), fun, r.Name, expr, l.block(r.Slice, expr))})
 			continue
 		}
+		if r.Slice != nil && r.Slice.Calls() {
+			list = append(list, region{make: fmt.Sprintf("%s.Window(%q, %s)", l.im.runtime(), r.Name, l.window(r.Slice, expr+"[:]"))})
+			continue
+		}
 		whole := ""
 		if r.Slice != nil {
 			whole = expr + "[:]"
@@ -98,14 +102,22 @@ func (l *launcher) kept(p *annotations.Param, fields []string) bool {
 
 // block prints three expressions for a block: its rows, its columns, and the length of a row.
 func (l *launcher) block(b *annotations.Bounds, matrix string) string {
-	or := func(b *annotations.Bound, missing string) string {
-		if b == nil {
-			return missing
-		}
-		return l.bound(b)
-	}
 	width := l.bound(b.Cols.Of)
-	return strings.Join([]string{or(b.Lo, "0"), or(b.Hi, fmt.Sprintf("len(%s)/(%s)", matrix, width)), or(b.Cols.Lo, "0"), or(b.Cols.Hi, width), width}, ", ")
+	return strings.Join([]string{l.boundOr(b.Lo, "0"), l.boundOr(b.Hi, fmt.Sprintf("len(%s)/(%s)", matrix, width)),
+		l.boundOr(b.Cols.Lo, "0"), l.boundOr(b.Cols.Hi, width), width}, ", ")
+}
+
+// window prints a slice and the bounds of a part of it.
+func (l *launcher) window(b *annotations.Bounds, slice string) string {
+	return strings.Join([]string{slice, l.boundOr(b.Lo, "0"), l.boundOr(b.Hi, "len("+slice+")")}, ", ")
+}
+
+// boundOr prints a bound, or what a missing bound means.
+func (l *launcher) boundOr(b *annotations.Bound, missing string) string {
+	if b == nil {
+		return missing
+	}
+	return l.bound(b)
 }
 
 // bound prints a bound. It uses the launcher's names for the parameters.
@@ -135,6 +147,8 @@ func (l *launcher) bound(b *annotations.Bound) string {
 		name := id.Name
 		if local, ok := l.local[name]; ok {
 			name = local
+		} else if pkg := b.Packages[name]; pkg != nil {
+			name = l.im.qualifier(pkg)
 		} else if l.k.Func.Pkg() != l.im.pkg && l.k.Func.Pkg().Scope().Lookup(name) != nil {
 			name = l.im.qualifier(l.k.Func.Pkg()) + "." + name
 		}

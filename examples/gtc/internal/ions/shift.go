@@ -47,8 +47,8 @@ func (z *Ions) Shift(world *comm.Comm, g *grid.Grid, old bool) error {
 	}
 }
 
-// leaving returns the ions from first on that are in another wedge. left and right are the
-// directions of the shorter way to that wedge.
+// leaving returns the ions that are in another wedge, beginning its search with ion first. left and
+// right are the directions of the shorter way to that wedge.
 func (z *Ions) leaving(g *grid.Grid, first int) (left, right []int) {
 	for i, zeta := range z.Now.Zeta[first:] {
 		over, above := min(2*math.Pi, zeta)-g.ZetaMax, zeta-g.ZetaMin

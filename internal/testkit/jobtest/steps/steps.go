@@ -134,7 +134,7 @@ func (s *script) step(name, arg string) int {
 			fmt.Fprintf(w, "line %d\n", i)
 		}
 		w.Flush()
-	case "slowly": // prints as many lines, 2 ms apart
+	case "slowly": // prints that many lines, 2 ms apart
 		n, _ := strconv.Atoi(arg)
 		for i := range n {
 			fmt.Println("line", i)

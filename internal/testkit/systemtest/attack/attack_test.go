@@ -35,8 +35,9 @@ const few = 10
 // deadline bounds a job that normally takes seconds, on a machine with much other work.
 const deadline = 90 * time.Second
 
-// TestAttack runs INTRA_ATTACK random jobs, or the job of INTRA_SEED. With both it runs as
-// many jobs from that seed on. INTRA_CORRUPTION=1 skips jobs without injected errors.
+// TestAttack runs INTRA_ATTACK random jobs, or the job of INTRA_SEED. With both it runs
+// INTRA_ATTACK jobs, beginning with that seed. INTRA_CORRUPTION=1 skips jobs without injected
+// errors.
 func TestAttack(t *testing.T) {
 	count, first := few, rand.Uint64()%1_000_000_000
 	if s := os.Getenv("INTRA_SEED"); s != "" {

@@ -19,7 +19,7 @@ type corruption struct {
 // wrong is an error that was injected on request.
 type wrong struct {
 	process job.Process
-	what    job.FlipPoint // empty: repeatedly, in tasks
+	what    job.FlipPoint // empty: the error occurs repeatedly, in tasks
 }
 
 // fired lists the errors that have occurred.
@@ -155,7 +155,7 @@ func (v *verdict) mayEscape(h *history) bool {
 	return false
 }
 
-// left reports whether another replica of the rank of p has died that was not blamed.
+// left reports whether a replica of p's rank, other than p, has died without being blamed.
 func (v *verdict) left(p job.Process) bool {
 	for _, f := range v.report.Failures {
 		if f.Process.Rank == p.Rank && f.Process != p && !v.foundWrong(f.Process, f.Detail) {

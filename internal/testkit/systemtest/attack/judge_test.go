@@ -148,7 +148,7 @@ func (v *verdict) judge() string {
 	switch {
 	case v.deed.gone && v.code == -1:
 		return ""
-	case v.report == nil && v.deed.interrupted && (v.code == 130 || v.code == -1): // the job was interrupted before it began, or intrarun itself was
+	case v.report == nil && v.deed.interrupted && (v.code == 130 || v.code == -1): // the job had not begun, or the signal ended intrarun
 		return ""
 	case v.report == nil:
 		return fmt.Sprintf("exit code %d and no report", v.code)

@@ -124,7 +124,8 @@ func (r *running) said() string {
 
 var at = regexp.MustCompile(`the live page is at (\S+)\n`)
 
-// begin begins a job with a page, and waits for its address. The program has arguments.
+// begin begins a job with a page, and waits for its address. program is a program with its
+// arguments.
 func begin(t *testing.T, flags, program string) *running {
 	words := strings.Fields(program)
 	return run(t, append([]string{built(t, "intrarun"), "-http", ":0"}, append(strings.Fields(flags), append([]string{built(t, words[0])}, words[1:]...)...)...)...)

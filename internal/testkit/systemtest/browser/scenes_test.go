@@ -218,7 +218,8 @@ func TestALostHost(t *testing.T) {
 // the test kills all processes of a host.
 func init() { runtime.LockOSThread() }
 
-// within returns the address for the browser of a page that is served on a host.
+// within makes a page that is served on a host reachable for the browser, and returns its address
+// there.
 func within(t *testing.T, h *netns.Host, page string) string {
 	to, err := url.Parse(page)
 	require.NoError(t, err)

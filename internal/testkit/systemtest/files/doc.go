@@ -7,6 +7,6 @@
 //
 // A seed makes one job. make files runs many:
 //
-//	FILES=1000 make files          # a thousand jobs, from seed 0 on
+//	FILES=1000 make files          # a thousand jobs, with the seeds 0 to 999
 //	INTRA_SEED=17 make files       # the job of that seed again
 package files

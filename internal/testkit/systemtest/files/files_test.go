@@ -50,8 +50,8 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// A job continues from an older set than the last one. The later versions of its files,
-// which the first job has begun since that set, are removed.
+// A job continues from a set older than the last one. The versions of its files that the first job
+// began after that set are removed.
 func TestRestartFromAnOlderSet(t *testing.T) {
 	a := apps[1]
 	want, dir, sets := reference(t, a, 1), t.TempDir(), filepath.Join(t.TempDir(), "sets")

@@ -22,8 +22,8 @@ func (c *cluster) degree(job run, degrees ...string) (string, error) {
 	return string(out), err
 }
 
-// intrarun degree lets replicas go and adds others, even if the joiner or the replica that
-// sends it its state is killed meanwhile. The result is the same.
+// intrarun degree lets replicas go and adds others, even if the joiner or the replica that sends
+// the state to it is killed meanwhile. The result is the same.
 func TestDegreesByHand(t *testing.T) {
 	for _, s := range []struct {
 		name   string

@@ -31,7 +31,7 @@ var fenced = regexp.MustCompile("(?s)<!-- ([^\n]*) -->\n```sh\n(.*?)```")
 func TestCommandsOfTheDocument(t *testing.T) {
 	text, err := os.ReadFile("../../../../docs/cluster.md")
 	require.NoError(t, err)
-	blocks := make(map[string]string) // by first word after intrarun, or of the line
+	blocks := make(map[string]string) // by the first word after intrarun or of the line
 	for _, m := range fenced.FindAllStringSubmatch(string(text), -1) {
 		if strings.Contains(m[1], mine) {
 			first, _, _ := strings.Cut(m[2], "\n")
@@ -73,7 +73,7 @@ func TestCommandsOfTheDocument(t *testing.T) {
 			r.job.await("all have joined")
 			r.ask(all[1])
 			r.job.await("host h2 has joined the job")
-			require.Eventually(r.t, func() bool { return r.command(0, all[2]).Run() == nil }, jobtest.Deadline, tick) // from the first safe point on
+			require.Eventually(r.t, func() bool { return r.command(0, all[2]).Run() == nil }, jobtest.Deadline, tick) // succeeds once the rank has reached a safe point
 			r.job.await("host h1 has no process any more")
 		},
 		"intrarun -hosts h1:2 -n 2 -r 1..2 PROGRAM": func(r *reader, block string) {

@@ -13,8 +13,8 @@ import (
 	"github.com/intrahpc/intra/internal/testkit/jobtest"
 )
 
-// With -drain, SIGTERM to intrarun moves the processes of its host, and another host becomes
-// the head. SIGTERM to the agent there does the same once more. The job loses no safe point
+// With -drain, SIGTERM to intrarun moves the processes of its host, and another host becomes the
+// head. SIGTERM to the agent there moves processes and head once more. The job loses no safe point
 // and has the same result, which intrarun prints.
 func TestHeadsLeaveOnNotice(t *testing.T) {
 	program := []string{binaries.Program(t, "examples/hpccg"), "-nx", "40", "-ny", "40", "-nz", "40", "-iters", "1000", "-json"}
@@ -50,9 +50,9 @@ func TestHeadsLeaveOnNotice(t *testing.T) {
 	c.requireEmpty()
 }
 
-// An intrarun that is killed some time after SIGTERM, before it has handed over, while it does
-// or after that, leaves the job right: another head carries on, and has the processes on its host
-// moved.
+// An intrarun is killed some time after SIGTERM: before it hands over, while it does, or after
+// that. The result is right nevertheless: another head continues the job, and moves the processes
+// from that host.
 func TestHeadIsKilledAfterNotice(t *testing.T) {
 	jobtest.NeedMatrix(t, "the walks of package head lose heads that hand over")
 	program := []string{binaries.Program(t, "examples/hpccg"), "-nx", "40", "-ny", "40", "-nz", "40", "-iters", "500", "-json"}

@@ -57,7 +57,7 @@ func (r run) await(text string) {
 	require.Eventually(r.t, func() bool { return strings.Contains(r.Stderr(), text) }, jobtest.Deadline, time.Millisecond, "%s\n%s", text, r.Stderr())
 }
 
-// drain asks the job for a host to leave.
+// drain makes a host leave the job.
 func (c *cluster) drain(job run, host int) {
 	c.t.Helper()
 	out, err := exec.Command("ip", "netns", "exec", c.Hosts[0].Name, binaries.Intrarun(c.t), "drain", strconv.Itoa(job.PID()), c.Hosts[host].Name).CombinedOutput()
@@ -101,7 +101,7 @@ func TestJobMovesToAHostThatJoins(t *testing.T) {
 	c.requireEmpty()
 }
 
-// A host that has joined is known to the successor of the head, which moves processes there.
+// The successor of the head knows a host that has joined, and moves processes there.
 func TestSuccessorKnowsTheHostThatJoined(t *testing.T) {
 	c := newCluster(t, 5)
 	program, end := endless(t)
@@ -127,7 +127,7 @@ func TestSuccessorKnowsTheHostThatJoined(t *testing.T) {
 	c.requireEmpty()
 }
 
-// intrarun grow starts the agent of a host by the command of -rsh. It reports one that cannot
+// intrarun grow starts the agent of a host by the command of -rsh. It reports an agent that cannot
 // be started, and the job goes on.
 func TestGrow(t *testing.T) {
 	c := newCluster(t, 3)

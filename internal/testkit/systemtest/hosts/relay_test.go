@@ -94,8 +94,8 @@ func (h *headless) next(c *cluster, n int) (host int) {
 	return slices.IndexFunc(c.Hosts, func(x *netns.Host) bool { return x.Name == heads[len(heads)-1][1] })
 }
 
-// requirePrinted requires that each rank has printed its n lines in order. Up to twice lines of
-// each rank may be repeated later.
+// requirePrinted requires that each rank has printed its n lines in order. Each rank may repeat at
+// most twice lines later.
 func requirePrinted(t *testing.T, n, twice int, text string) {
 	t.Helper()
 	next, again := make(map[int]int), make(map[int]int)

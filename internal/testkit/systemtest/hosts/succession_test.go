@@ -113,7 +113,7 @@ func TestLossOfTheHead(t *testing.T) {
 			require.NoError(t, s.lose(c, h))
 			r, out, errs := h.wait()
 			require.Equal(t, s.code, r.Code, r.Stderr)
-			require.Contains(t, errs, " is the new head, in place of the one on ") // of the lost one, or of one elected in the meantime
+			require.Contains(t, errs, " is the new head, in place of the one on ") // the lost head, or a later one
 			require.Contains(t, errs, "intrarun: exit code 0\n")
 			require.NotNil(t, r.report)
 			require.EqualValues(t, 0, r.report.ExitCode, errs)

@@ -95,7 +95,7 @@ var aliased = map[string]program{
 	"leavesFirst": fills(func(x, y []float64) { copy(y[1:], x[1:]) }),
 	"twoNames":    changesPlaces(func(a *arrays, lo, hi int) (x, y []float64) { return a.y[lo:hi], a.y[lo:hi] }),
 
-	// These programs are the second part.
+	// The second part: in these programs, the function also accesses other memory.
 	"writesIn": changes(func(x, y []float64) { vector(x).scale(0.5); y[0]++ }),
 	"swapsIn": changes(func(x, y []float64) {
 		for _, v := range [][]float64{x, y} {

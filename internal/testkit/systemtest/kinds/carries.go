@@ -92,7 +92,7 @@ var carries = map[string]program{
 		return nil
 	},
 
-	// These programs read a value too early.
+	// In these programs the code of the section reads the value too early.
 	"early": func(p *intra.Process, a *arrays) error {
 		var before float64
 		//intra:section on(p)

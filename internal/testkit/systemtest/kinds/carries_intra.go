@@ -14,7 +14,7 @@ import (
 //go:embed carries.go
 var intraSourceCarries string
 
-var _ = intraruntime.Embedded("carries_intra.go", intraSourceCarries, "da26784301d91db88277642fe4a2a93e0081ba1ca171382b77363b630f43f1b3")
+var _ = intraruntime.Embedded("carries_intra.go", intraSourceCarries, "c86668f8944af71fdb81ee2237e0b791ad33a0aa3877e83ac194e513cbe34f31")
 
 var _ = intraruntime.Lines("24:10 28:13 30:14 33:16 34:16 39:20 41:21 48:27 49:27 60:37 62:38 70:45 72:46 76:49 77:49 80:51 82:52 85:54 86:54 95:62 97:63 100:65 101:65 106:69 108:70 112:73 113:73 120:79 122:80 125:82 126:82 133:88 135:89 138:91 139:91 147:98 149:99 155:104 156:104 162:109 164:110 170:115 171:115 177:120 179:121 183:124 184:124 190:129 192:130 196:133 197:133 203:138 205:139 209:142 210:142 215:146 217:147 220:149 221:149 228:156 230:158 232:160 234:162 237:165 239:166 241:167 243:168 244:168")
 
@@ -140,7 +140,7 @@ var carries = map[string]program{
 		return nil
 	},
 
-	// These programs read a value too early.
+	// In these programs the code of the section reads the value too early.
 	"early": func(p *intra.Process, a *arrays) error {
 		var before float64
 		//intra:section on(p)

@@ -55,7 +55,8 @@ var chains = map[string]program{
 		return nil
 	},
 
-	// These programs pass a value too early.
+	// In these programs the code of the section passes a value on before the tasks have computed
+	// it.
 	"earlyFold": carriesOn(func(a *arrays, lo int) (sum float64) {
 		for _, v := range a.y[:lo] {
 			sum += v

@@ -64,8 +64,8 @@ func farmOfSections(p *intra.Process, a *arrays) error {
 	return nil
 }
 
-// guidedChunks hands out pieces of decreasing size. Their results arrive in any order and
-// length.
+// guidedChunks hands out pieces of decreasing size. Their results have any length and arrive in any
+// order.
 func guidedChunks(p *intra.Process, a *arrays) error {
 	w := p.World()
 	if w.Rank() > 0 {

@@ -132,8 +132,8 @@ var aliases = map[string]program{
 	},
 }
 
-// functions are programs whose kernels take functions as arguments that are named in a clause
-// in. Some of these functions keep state.
+// functions are programs whose kernels take functions as arguments, and name them in a clause in.
+// Some of these functions keep state.
 var functions = map[string]program{
 	"adder": func(p *intra.Process, a *arrays) error {
 		f := adder(a.s)

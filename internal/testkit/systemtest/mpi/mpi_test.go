@@ -89,7 +89,7 @@ func (l launcher) behind(t *testing.T, wrapper []string, processes int, env, fla
 	return r, said
 }
 
-// result returns the output of a program without times.
+// result returns the output of a program, without the times in it.
 func result(t *testing.T, stdout string) string {
 	var all map[string]any
 	require.NoError(t, json.Unmarshal([]byte(stdout), &all), stdout)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// facts is what was done to a job.
+// facts records the actions on a job.
 type facts struct {
 	schedule schedule
 	names    []string // of the hosts
@@ -51,7 +51,7 @@ type noticed struct {
 	denied string // why intrarun drain was refused
 }
 
-// observed is what a job has printed about its hosts up to a moment.
+// observed holds the information about hosts that a job has printed up to a moment.
 type observed struct {
 	deciders []int          // hosts that keep the decisions
 	joined   map[int]bool   // hosts that have joined the running job

@@ -38,8 +38,8 @@ type report struct {
 
 // end is the visible end of a job.
 type end struct {
-	code        int    // exit code of the intrarun that was started, -1 if it was killed
-	first, next string // what it and its successors have printed
+	code        int    // exit code of the intrarun that the user started, -1 if it was killed
+	first, next string // output of that intrarun and of its successors
 	stdout      string // of all heads
 	report      *report
 	guests      map[int]ending // of the hosts that have joined, or tried to
@@ -95,7 +95,7 @@ func (f *facts) judge(e *end, want string) string {
 // consider each other lost.
 func (f *facts) paused() bool { return f.pauses > bearable }
 
-// commands judges the exit codes of the intrarun that was started and of those of the hosts
+// commands judges the exit codes of the intrarun that the user started and of those of the hosts
 // that have joined.
 func (f *facts) commands(e *end) string {
 	switch {
@@ -219,8 +219,8 @@ func (f *facts) placesOf(e *end, process string) (all []int) {
 	return all
 }
 
-// inUse reports whether a host of the start is one of the job. The job does without hosts that
-// it does not need.
+// inUse reports whether the job uses a host of its start. It leaves out hosts that it does not
+// need.
 func (f *facts) inUse(host int) bool {
 	for _, at := range f.places {
 		if at >= host {

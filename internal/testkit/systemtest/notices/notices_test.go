@@ -25,8 +25,8 @@ func TestMain(m *testing.M) { os.Exit(binaries.Main(m)) }
 // few is the default number of jobs.
 const few = 3
 
-// TestNotices runs INTRA_NOTICES random jobs, or the job of INTRA_SEED. With both it runs as
-// many jobs from that seed on.
+// TestNotices runs INTRA_NOTICES random jobs, or the job of INTRA_SEED. With both it runs
+// INTRA_NOTICES jobs, beginning with that seed.
 func TestNotices(t *testing.T) {
 	count, first := few, uint64(1)
 	if s := os.Getenv("INTRA_SEED"); s != "" {

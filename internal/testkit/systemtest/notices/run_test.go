@@ -94,7 +94,7 @@ func program(t *testing.T, s schedule) []string {
 	return append([]string{binaries.Program(t, s.program[0])}, s.program[1:]...)
 }
 
-// sleep reports whether the job still runs.
+// sleep waits, and reports whether the job still runs.
 func (r *run) sleep(d time.Duration) bool {
 	select {
 	case <-time.After(d):
@@ -187,8 +187,8 @@ func (r *run) after(d time.Duration, f func()) {
 // at returns the time since the start of the job.
 func (r *run) at() time.Duration { return time.Since(r.began) }
 
-// notify sends SIGTERM to the agent of a host, or, with -drain, to intrarun on its own host. It
-// is a second signal if an act before was a notice to that host, too.
+// notify sends SIGTERM to the agent of a host, or, with -drain, to intrarun on its own host. It is
+// a second signal if an earlier act was a notice to that host.
 func (r *run) notify(a act) {
 	if slices.ContainsFunc(r.facts.notices, func(n noticed) bool { return n.host == a.host && n.how != byCommand }) {
 		r.again(a.host)
@@ -264,7 +264,7 @@ func (r *run) take(host int) {
 	require.NoError(r.t, h.Kill())
 }
 
-// behead kills the intrarun that was started.
+// behead kills the intrarun that the user started.
 func (r *run) behead() {
 	if r.alive(r.job.PID()) {
 		r.facts.behead(r.observe())

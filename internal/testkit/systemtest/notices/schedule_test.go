@@ -11,13 +11,13 @@ import (
 	"github.com/intrahpc/intra/internal/job"
 )
 
-// schedule is what happens to one job. It depends only on its seed.
+// schedule lists the events of one job. It depends only on its seed.
 type schedule struct {
 	seed    uint64
 	program []string // folder and arguments
 	hosts   int      // hosts at the start; the first one also runs intrarun
-	slots   int      // of each of them
-	degrees []int    // at most, if ranged
+	slots   int      // slots of each host
+	degrees []int    // replicas of each rank; the most, if ranged
 	ranged  bool     // the job begins with at least one replica for each rank (-r 1..2)
 	replace bool
 	backup  bool
@@ -27,7 +27,7 @@ type schedule struct {
 	acts    []act
 }
 
-// act is one thing that happens.
+// act is one event of a schedule.
 type act struct {
 	wait  float64 // time before it, as a part of the time of a run without failures
 	what  deed
@@ -46,7 +46,7 @@ const (
 	move    deed = "drain process"        // intrarun drain
 	kill    deed = "kill process"         //
 	take    deed = "take away host"       // SIGKILL of everything there, without a notice
-	behead  deed = "kill intrarun"        // that was started
+	behead  deed = "kill intrarun"        // the intrarun that the user started
 	arrival deed = "join the job by host" //
 )
 

@@ -30,8 +30,8 @@ func block(t *testing.T, first string) string {
 	return ""
 }
 
-// submit submits a batch script in a folder, in which intrarun and PROGRAM can be run by name,
-// and returns the number of its job. It is cancelled at the end of the test.
+// submit submits a batch script in a folder, in which intrarun and PROGRAM can be run by name, and
+// returns the number of its job. The job is cancelled at the end of the test.
 func (c *cluster) submit(t *testing.T, dir string, args ...string) string {
 	out, err := c.ask(t, "sbatch", append([]string{"--parsable", "--chdir", dir, "--export", "ALL,PATH=" + dir + string(os.PathListSeparator) + os.Getenv("PATH")}, args...)...)
 	require.NoError(t, err, "%s", out)

@@ -29,7 +29,7 @@ func checksum(t *testing.T, stdout string) string {
 	return out.XSHA256
 }
 
-// An allocation survives the loss of one of its nodes, and so does a job in it.
+// An allocation survives the loss of one of its nodes, and a job in it continues.
 func TestNodeLost(t *testing.T) {
 	c := newCluster(t)
 	program := append([]string{binaries.Program(t, "examples/hpccg")}, strings.Fields("-nx 8 -ny 8 -nz 8 -iters 400 -json")...)
@@ -73,8 +73,8 @@ func (c *cluster) loseOnceJoined(t *testing.T, node int, j *jobtest.Job) {
 const notShared = "UCX_TLS=^mm"
 
 // The processes of srun form MPICH's MPI_COMM_WORLD on four nodes, and one of them dies. There are
-// only four, because all poll: with eight of them on two cores, agents that were ready to run have
-// waited for a core for as long as those of a lost host are silent.
+// only four, because all of them poll. With eight processes on two cores, agents that were ready to
+// run have waited for a core so long that their hosts seemed lost.
 func TestMPI(t *testing.T) {
 	needMPICH(t)
 	c := newCluster(t)

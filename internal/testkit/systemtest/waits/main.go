@@ -13,7 +13,7 @@ import (
 	"github.com/intrahpc/intra/comm"
 )
 
-// wrong are wrong waits: each is the function of every rank.
+// wrong are functions with wrong waits. All ranks of a job call the same one.
 var wrong = map[string]func(c *comm.Comm) error{
 	"barrier":  others(func(c *comm.Comm) error { return c.Barrier() }),
 	"receive":  others(func(c *comm.Comm) error { return receive(c, 0) }),

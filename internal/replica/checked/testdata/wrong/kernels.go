@@ -224,3 +224,22 @@ func applyAny[F function](f F, x, y []float64) {
 //
 //intra:task in(m, lo, hi) out(m.z[lo:hi])
 func (m *mesh) wipe(lo, hi int) { clear(m.z[lo:hi]) }
+
+// halo reads one element more than it names.
+//
+//intra:task in(x[lo:min(hi+1, len(x))], lo, hi) out(y)
+func halo(x, y []float64, lo, hi int) {
+	for i := range y {
+		set(y, i, at(x, lo+i)+at(x, min(lo+i+2, len(x)-1)))
+	}
+}
+
+// ends reads the first and last elements of a part, and one between them.
+//
+//intra:task in(x[lo:lo+1], x[hi-1:hi], lo, hi) out(y)
+func ends(x, y []float64, lo, hi int) { set(y, 0, at(x, lo)+at(x, hi-1)+at(x, (lo+hi)/2)) }
+
+// corner reads an element of a matrix of 4 columns beside its own column.
+//
+//intra:task in(x[0:3, 1:2:4]) out(y)
+func corner(x, y []float64) { set(y, 0, at(x, 1)+at(x, 5)+at(x, 6)) }

@@ -11,7 +11,7 @@ import (
 //go:embed kernels.go
 var intraSourceKernels string
 
-var _ = intraruntime.Clauses("kernels_intra.go", intraSourceKernels, "5406b450bac3cdbe0c10790cdb56576c")
+var _ = intraruntime.Clauses("kernels_intra.go", intraSourceKernels, "1f8d42d20b501d49f1db49e8b396f7b6")
 
 var taskDouble = intra.Register("github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.double")
 
@@ -443,4 +443,83 @@ func launchMeshWipe(s *intra.Section, m *mesh, lo_, hi_ int) {
 	slot.Regions[2] = intraruntime.Part(m.z[:], intra.Out("m.z[lo:hi]", m.z[lo_:hi_]))
 	slot.Regions[3] = intraruntime.Reach("m", m)
 	s.LaunchKept(taskMeshWipe, slot.Body, slot.Regions)
+}
+
+var taskHalo = intra.Register("github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.halo")
+
+// launchHalo launches halo as a task of s.
+func launchHalo(s *intra.Section, x_, y []float64, lo_, hi_ int) {
+	type arguments struct {
+		x_  []float64
+		y   []float64
+		lo_ int
+		hi_ int
+	}
+	slot := intraruntime.Slot[arguments](s, taskHalo)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intraruntime.Window("x[lo:min(hi+1, len(x))]", x_[:], lo_, min(hi_+1, len(x_))),
+			intra.InVar("lo", &a.lo_),
+			intra.InVar("hi", &a.hi_),
+			intra.Out("y", y),
+		}
+		slot.Body = func() { halo(a.x_, a.y, a.lo_, a.hi_) }
+	}
+	a.x_, a.y, a.lo_, a.hi_ = x_, y, lo_, hi_
+	slot.Regions[0] = intraruntime.Window("x[lo:min(hi+1, len(x))]", x_[:], lo_, min(hi_+1, len(x_)))
+	intraruntime.Set(&slot.Regions[3], y)
+	s.LaunchKept(taskHalo, slot.Body, slot.Regions)
+}
+
+var taskEnds = intra.Register("github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.ends")
+
+// launchEnds launches ends as a task of s.
+func launchEnds(s *intra.Section, x, y []float64, lo_, hi_ int) {
+	type arguments struct {
+		x   []float64
+		y   []float64
+		lo_ int
+		hi_ int
+	}
+	slot := intraruntime.Slot[arguments](s, taskEnds)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intraruntime.Part(x[:], intra.In("x[lo:lo+1]", x[lo_:lo_+1])),
+			intraruntime.Part(x[:], intra.In("x[hi-1:hi]", x[hi_-1:hi_])),
+			intra.InVar("lo", &a.lo_),
+			intra.InVar("hi", &a.hi_),
+			intra.Out("y", y),
+		}
+		slot.Body = func() { ends(a.x, a.y, a.lo_, a.hi_) }
+	}
+	a.x, a.y, a.lo_, a.hi_ = x, y, lo_, hi_
+	slot.Regions[0] = intraruntime.Part(x[:], intra.In("x[lo:lo+1]", x[lo_:lo_+1]))
+	slot.Regions[1] = intraruntime.Part(x[:], intra.In("x[hi-1:hi]", x[hi_-1:hi_]))
+	intraruntime.Set(&slot.Regions[4], y)
+	s.LaunchKept(taskEnds, slot.Body, slot.Regions)
+}
+
+var taskCorner = intra.Register("github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.corner")
+
+// launchCorner launches corner as a task of s.
+func launchCorner(s *intra.Section, x, y []float64) {
+	type arguments struct {
+		x []float64
+		y []float64
+	}
+	slot := intraruntime.Slot[arguments](s, taskCorner)
+	a := &slot.Arguments
+	if slot.Body == nil {
+		slot.Regions = []intra.Region{
+			intraruntime.InBlock("x[0:3, 1:2:4]", x, 0, 3, 1, 2, 4),
+			intra.Out("y", y),
+		}
+		slot.Body = func() { corner(a.x, a.y) }
+	}
+	a.x, a.y = x, y
+	slot.Regions[0] = intraruntime.InBlock("x[0:3, 1:2:4]", x, 0, 3, 1, 2, 4)
+	intraruntime.Set(&slot.Regions[1], y)
+	s.LaunchKept(taskCorner, slot.Body, slot.Regions)
 }

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 )
 
-// The types of this file keep state between steps, each in another way.
+// The types of this file keep state between steps, each in a different way.
 type stepper interface{ step() }
 
 type atomicSteps struct{ n atomic.Int64 }

@@ -51,6 +51,20 @@ var Programs = map[string]func(p *intra.Process) error{
 		launchShift(s, y, 5, n)
 		return s.End()
 	},
+	"the element behind a window": func(p *intra.Process) error {
+		x, y := numbers(), make([]float64, n)
+		return blocks(p, func(s *intra.Section, lo, hi int) { launchHalo(s, x, y[lo:hi], lo, hi) })
+	},
+	"an element between two parts": func(p *intra.Process) error {
+		x, y := numbers(), make([]float64, n)
+		return blocks(p, func(s *intra.Section, lo, hi int) { launchEnds(s, x, y[lo:hi], lo, hi) })
+	},
+	"an element of another column": func(p *intra.Process) error {
+		x, y := numbers(), make([]float64, n)
+		s := p.Section()
+		launchCorner(s, x, y)
+		return s.End()
+	},
 	"behind the end of a slice": func(p *intra.Process) error {
 		w := numbers()
 		s := p.Section()

@@ -19,8 +19,8 @@ type cache struct {
 
 	folder string
 	quota  int64 // of all files together
+	late   bool  // an fsync exceeds the quota, a write does not
 	mortal bool  // closing a file drops its data
-	late   bool  // it is exceeded by an fsync, not by a write
 }
 
 // pages are the writes to one file after the last fsync, in order.

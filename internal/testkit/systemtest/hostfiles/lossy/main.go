@@ -8,9 +8,9 @@
 // With -mortal the close of a file drops the data instead. So a process that is killed loses what
 // it has not synchronized, as if its host were lost.
 //
-// COUNTER is a file that contains the number of bytes that would be lost now.
-// With a quota the files of the folder have at most that many bytes together: the write that
-// exceeds it fails, or with -late, as over a network, the fsync.
+// COUNTER is a file that contains the number of bytes that would be lost now. A quota bounds the
+// bytes of all files of the folder together: a write that exceeds it fails. With -late the write
+// succeeds and the fsync fails, as over a network.
 package main
 
 import (
