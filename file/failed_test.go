@@ -21,7 +21,7 @@ import (
 func TestRollbackAfterAFailedWrite(t *testing.T) {
 	var closed atomic.Int64 // by all ranks of all jobs
 	jobs := 0
-	for k := 52; k < 66; k += 2 {
+	for k := 150; k < 220; k += 5 {
 		jobs++
 		dir := t.TempDir()
 		intratest.Run(t, intra.Spec{Ranks: 2, Replicas: 1}, func(p *intra.Process) error {
@@ -29,12 +29,12 @@ func TestRollbackAfterAFailedWrite(t *testing.T) {
 			intra.Protect(p, "pass", &pass)
 			var f *file.File
 			var err error
-			if pass <= 5 {
+			if pass <= 17 {
 				if f, err = file.Create(p, p.World(), filepath.Join(dir, "field")); err != nil {
 					return err
 				}
 			}
-			for ; pass < 12; pass++ {
+			for ; pass < 24; pass++ {
 				if err := p.SafePoint(); err != nil {
 					return err
 				}
@@ -43,12 +43,12 @@ func TestRollbackAfterAFailedWrite(t *testing.T) {
 						return err
 					}
 				}
-				if pass < 5 {
-					if err := f.WriteAtAll(fmt.Append(nil, pass), int64(2*pass+p.Rank())); err != nil {
+				if pass < 17 {
+					if err := f.WriteAtAll(fmt.Append(nil, pass%10), int64(2*pass+p.Rank())); err != nil {
 						return err
 					}
 				}
-				if pass == 5 && f != nil {
+				if pass == 17 && f != nil {
 					_, _ = f.WriteAt([]byte("x"), -1) // refused
 					err := f.Close()
 					if errors.Is(err, intra.ErrRollback) {
