@@ -28,7 +28,7 @@ func writesFile(call *ssa.Call) string {
 	}
 	flag, ok := call.Call.Args[1].(*ssa.Const)
 	if !ok || flag.Value == nil {
-		return "" // the called function is unknown
+		return "" // the flags are not constant, so the call may only read
 	}
 	if n, exact := constant.Int64Val(flag.Value); !exact || n&int64(os.O_WRONLY|os.O_RDWR|os.O_APPEND|os.O_CREATE|os.O_TRUNC) == 0 {
 		return ""

@@ -55,7 +55,7 @@ func RecvView[T any](c *Comm, v View[T], src, tag int) (Status, error) {
 	return IrecvView(c, v, src, tag).Wait()
 }
 
-// IsendView begins a SendView. The program may change the elements when it returns.
+// IsendView begins a SendView. The program may change the elements once IsendView has returned.
 func IsendView[T any](c *Comm, v View[T], dst, tag int) *Request {
 	if err := v.check(); err != nil {
 		return &Request{c: c, active: true, err: fmt.Errorf("send to rank %d: %w", dst, err)}

@@ -11,7 +11,7 @@ import (
 	"github.com/intrahpc/intra/internal/recovery"
 )
 
-// blameAll handles a report of process by about blamed processes. The replicas of a rank agree
+// blameAll handles a report in which process by blames processes. The replicas of a rank agree
 // on the blame. Each of them reports it in its counts, and again to a successor.
 func (j *judge) blameAll(by *member, all []job.Blame) {
 	for _, c := range all {

@@ -19,7 +19,7 @@ type judge struct {
 
 	links     []linkDoubt                // links that a process has reported as broken
 	disputes  map[int]*dispute           // by rank
-	blamed    []runreport.Blamed         // blamed processes
+	blamed    []runreport.Blamed         // in the order of their first reports
 	offenders map[job.Endpoint]*offender // blamed processes whose other results were not all compared
 	differing map[int]bool               // ranks whose replicas print different lines, once reported to the user
 	diverged  map[int]string             // ranks whose replicas had different states, and the difference

@@ -91,8 +91,8 @@ func (h *Head) replaced() (n int) {
 }
 
 // further reports whether a has made more progress than b, as the program counts it. A report
-// without a total counts as further than one with a total, so that the least of all ranks has a
-// total if any has.
+// without a total counts as further than one with a total. So the least advanced report has a
+// total if any report has one.
 func further(a, b *job.Doing) bool {
 	x, y := float64(a.Done)*float64(b.Total), float64(b.Done)*float64(a.Total)
 	if a.Total == 0 && b.Total == 0 || x == y {

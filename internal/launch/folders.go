@@ -16,7 +16,7 @@ import (
 // Folders are the folders of a job's checkpoint files.
 type Folders struct {
 	Checkpoint *head.Checkpoint // nil: no files are written
-	Owner      string           // ID of the job in the lock of that folder
+	Owner      string           // ID of the job in the lock of the checkpoint folder
 	Restart    string           // folder with the files to restart from, "": none
 	Anyway     bool             // restart even if another program, or other arguments, wrote the files
 }

@@ -180,7 +180,7 @@ func (r *relay) answered(number uint32, text string) {
 	}
 }
 
-// leave ends the relay before the job. It waits for a piece that is being written, but only
+// leave ends the relay before the job ends. It waits for a piece that is being written, but only
 // briefly: the reader of the output may block.
 func (r *relay) leave() {
 	for end := time.Now().Add(byeTime); !r.writing.TryLock(); time.Sleep(leaveEvery) {

@@ -74,12 +74,14 @@ type backups struct {
 	replicas *replicas
 	pace     *pace
 
-	complete *backup      // the last complete backup, to which a rollback goes
-	older    []*backup    // older complete backups, ascending; Distrust and Dispute may choose one of them
-	attempt  *backup      // the backup that is being stored
-	entire   bool         // tasks are sampled, but replicas compare all of them because no backup is complete yet
-	unlike   bool         // replicas of a rank had different states in the cut of a backup
-	voidBy   job.Endpoint // the last process to die that may have held a copy of complete, while a rollback was possible
+	complete *backup   // the last complete backup, to which a rollback goes
+	older    []*backup // older complete backups, ascending; Distrust and Dispute may choose one of them
+	attempt  *backup   // the backup that is being stored
+	entire   bool      // tasks are sampled, but replicas compare all of them because no backup is complete yet
+	unlike   bool      // replicas of a rank had different states in the cut of a backup
+	// voidBy is the last process that died while a rollback was possible, and that may have held
+	// a copy of complete.
+	voidBy job.Endpoint
 }
 
 // take plans a backup at the cut that is being left. It returns nil while the previous

@@ -93,7 +93,7 @@ func (t *File) add(p job.Process, b []byte) {
 	t.blocks = slices.Delete(t.blocks, 0, n)
 }
 
-// drop counts a block as dropped.
+// drop counts the events of a block as dropped, and deducts its size.
 func (t *File) drop(b processBlock) {
 	t.size -= int64(len(b.bytes))
 	if d, err := decode(b.bytes); err == nil {

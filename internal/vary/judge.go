@@ -308,8 +308,8 @@ func (r Records) variance(name string, set int) Variance {
 }
 
 // growth returns the factor by which the difference grows from one safe point to the next.
-// It fits a straight line through the logarithms of the differences, as long as these are
-// smaller than the numbers. With fewer than two such differences, growth returns 0.
+// It fits a straight line to the logarithms of the relative differences, until they cannot
+// grow much more. With fewer than two such differences, growth returns 0.
 func growth(at []uint64, course []Difference) float64 {
 	var n, x, y, xx, xy float64
 	for i := range course {

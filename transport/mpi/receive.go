@@ -28,7 +28,7 @@ type receiver struct {
 	ended   bool
 	moved   time.Time // when packets from the dead peer stopped arriving; zero: not yet
 
-	end       error // error for Closed after the peer's end
+	end       error // the argument of Closed, once hasEnded is set
 	hasEnded  bool  // the peer sends nothing more
 	canceled  bool  // the receives under way are cancelled, since the link ends
 	reason    error // why they are cancelled

@@ -281,7 +281,7 @@ func (w *World) ring() {
 	}
 }
 
-// add adds a link.
+// add adds a link, and wakes run to poll it.
 func (w *World) add(l *link) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

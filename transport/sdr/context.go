@@ -77,7 +77,7 @@ type inStream struct {
 	unexpected line                // unmatched messages, in order of number (in exact contexts in order of arrival)
 	before     uint64              // messages with lower numbers were sent before the cut that is being passed
 	shown      uint64              // messages with lower numbers were seen by a probe, or precede one that was
-	taken      uint64              // above the highest number that has completed a receive
+	taken      uint64              // 1 + highest number that has completed a receive; 0: none
 	newest     map[int]uint64      // per tag: place in posting order of the newest receive completed while other receives were bound
 	sums       []received          // hashes to report
 	asked      int                 // 1 + process that was asked to report when it has finished, or 0

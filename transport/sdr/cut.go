@@ -231,7 +231,7 @@ func (k *cuts) takeBookmarks(rank int, data []byte) error {
 }
 
 // forgetBookmarks discards the bookmarks of cuts before number. The process no longer keeps
-// its own ones, and ignores late ones of other ranks.
+// its own bookmarks, and ignores late bookmarks of other ranks.
 func (k *cuts) forgetBookmarks(number uint64) {
 	for rank := range k.job.ranks {
 		if rank == k.job.rank {

@@ -125,8 +125,8 @@ const (
 	positionVersion = 2
 )
 
-// MarshalBinary implements encoding.BinaryMarshaler. All numbers are
-// little-endian, counts and lengths have 8 bytes.
+// MarshalBinary implements encoding.BinaryMarshaler. All numbers are little-endian. Counts and
+// lengths take 8 bytes.
 func (p *Position) MarshalBinary() ([]byte, error) {
 	le := binary.LittleEndian
 	b := append([]byte(nil), positionMagic...)

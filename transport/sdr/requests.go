@@ -49,8 +49,8 @@ func (q *requests) hold(m *arrival, p int) {
 	q.job.processes[p].held += m.size + frameCost
 }
 
-// consumed records that an eager message of process p needs no room any more, and returns
-// the room in batches.
+// consumed records that an eager message of process p no longer needs room. It returns the
+// room in batches.
 func (q *requests) consumed(p, bytes int) {
 	pr := &q.job.processes[p]
 	if pr.owed += bytes; pr.owed >= q.batch {

@@ -20,13 +20,14 @@ const RelayName = "relay"
 // AgentName returns the name of the agent of a host.
 func AgentName(host string) string { return agentPrefix + host }
 
-// AgentHost returns the host of an agent.
+// AgentHost returns the host in the name of an agent. ok is false for any other name.
 func AgentHost(name string) (host string, ok bool) { return strings.CutPrefix(name, agentPrefix) }
 
 // JoinerName returns the name of the agent of a host that joins a running job.
 func JoinerName(host string) string { return joinerPrefix + host }
 
-// JoinerHost returns the host of an agent that joins a running job.
+// JoinerHost returns the host in the name of an agent that joins a running job. ok is false for
+// any other name.
 func JoinerHost(name string) (host string, ok bool) { return strings.CutPrefix(name, joinerPrefix) }
 
 const (

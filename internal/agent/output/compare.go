@@ -49,8 +49,8 @@ func (f *forwarder) compares() bool {
 	return f.kind == Stdout && f.difference.Load() == nil
 }
 
-// remember keeps lines that are being written. The caller holds mu, and has not
-// yet changed emitted and cut.
+// remember records the lines of b for the comparison, while they are being written. The caller
+// holds mu, and has not yet changed emitted and cut.
 func (f *forwarder) remember(l *lines, b []byte) {
 	if !f.compares() {
 		return
@@ -164,7 +164,7 @@ func (f *forwarder) name(replica int) string {
 	return job.Process{Rank: f.rank, Replica: replica}.String()
 }
 
-// shown returns the part of a line that a difference shows.
+// shown returns the part of a line that the text of a difference quotes.
 func shown(line []byte) string {
 	line = bytes.TrimRight(line, "\r\n")
 	if len(line) > shownLine {

@@ -76,8 +76,8 @@ func (r *ReplayBuffer) Resume(at Written, text []byte, again bool) {
 	r.trim()
 }
 
-// Write adds output of the process, no bytes at the end. It blocks while the head is far
-// behind.
+// Write adds output of the process. A call without bytes marks the end of the output. Write
+// blocks while the head is far behind.
 func (r *ReplayBuffer) Write(b []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -38,7 +38,7 @@ type Agent struct {
 	watchdog *watchdog.Watchdog                 // nil: no watchdog
 	identity func() (*launcher.Identity, error) // returns the MPI identity for the next first process; nil: the processes have none
 	lease    *lease.Word                        // until when the processes may act; nil: this host has no lease
-	memory   *memory                            // counts kills for want of memory
+	memory   *memory                            // counts kills for lack of memory
 	starts   chan func()                        // functions to run on the thread that is the processes' parent
 	quit     chan struct{}
 

@@ -12,23 +12,23 @@ import (
 	"time"
 )
 
-// memoryWindow is the time, at least, for which a kill for want of memory can explain a death. A
+// memoryWindow is the minimum time for which a kill for lack of memory can explain a death. A
 // process with much memory needs some time to release it.
 const memoryWindow = 10 * time.Second
 
-// memory counts the processes that the kernel has killed for want of memory. It counts those
+// memory counts the processes that the kernel has killed for lack of memory. It counts those
 // in this agent's cgroup, which contains its processes. If the cgroup does not count kills, it
 // counts those of the whole host.
 type memory struct {
 	file, key string // the file with the count, which follows key; "": no file counts kills
-	where     string // where memory is limited, for reports
+	where     string // the cgroup or host whose kills are counted, as named in reports
 
 	mu    sync.Mutex
 	known uint64 // kills that were attributed to a process, or are too old
 	last  uint64 // kills at the last call of age
 }
 
-// watchMemory starts to count. root is the root of the file systems, which tests replace.
+// watchMemory begins to count kills. root is the root of the file systems, which tests replace.
 func watchMemory(root string) *memory {
 	m := countsKills(root)
 	m.known = m.count()
@@ -72,7 +72,8 @@ func countsKills(root string) *memory {
 }
 
 // killed is called for a process that was killed, but not by the agent. If the kernel killed
-// it for want of memory, killed returns where memory is limited. Otherwise it returns "".
+// it for lack of memory, killed names the cgroup or host that ran out of it. Otherwise it
+// returns "".
 func (m *memory) killed() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()

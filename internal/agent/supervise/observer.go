@@ -60,8 +60,8 @@ const (
 type Exit struct {
 	Status syscall.WaitStatus `json:"status"`
 	Text   string             `json:"text"`
-	// Memory describes where memory is limited, if the kernel has killed the process for want
-	// of it. Otherwise it is "".
+	// Memory names the cgroup or host that ran out of memory, if the kernel killed the process
+	// for lack of memory. Otherwise it is "".
 	Memory string `json:"memory,omitempty"`
 }
 

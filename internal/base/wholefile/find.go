@@ -57,8 +57,8 @@ func find(name string) (path string, regular bool, err error) {
 	return "", false, errors.New("too many links lead from one to the next")
 }
 
-// unless returns a prefix for messages that contains path, if links have led there from
-// name. The caller adds name.
+// unless returns path as the prefix of an error message, or "" if path is name itself. They
+// differ if links lead from name to path. The caller adds name to the message.
 func unless(name, path string) string {
 	if path == name {
 		return ""

@@ -172,8 +172,8 @@ func (n *Node) tellDeciders() {
 	n.act(d)
 }
 
-// applyMembership records the members after that number of changes, unless this node already
-// knows as many changes.
+// applyMembership records the members as of a number of membership changes. A node that has
+// already recorded as many changes ignores the call.
 func (n *Node) applyMembership(changes uint64, members []ID, now time.Duration) {
 	if changes <= n.changes || len(members) == 0 {
 		return

@@ -85,7 +85,7 @@ type Process struct {
 	Status      string      `json:"status"`          // status of the operating system's process
 	Clone       string      `json:"clone,omitempty"` // the tool that started it, from -clone; pid and status are the tool's
 	Counts
-	SecondRuns []job.SecondRun `json:"second_runs"`     // its runs from a safe point, alone, that have got to where it had been
+	SecondRuns []job.SecondRun `json:"second_runs"`     // runs from a safe point that it has repeated alone
 	Images     int64           `json:"images"`          // settled points at which it has made an image of its state (-lag)
 	Usage      *counters.Usage `json:"usage,omitempty"` // resources that it had used at its last report
 }

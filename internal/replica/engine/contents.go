@@ -57,8 +57,8 @@ const (
 )
 
 // variables returns the registered variables in the order of their names, because replicas
-// may register them in different orders. MarshalBinary may return different bytes on each
-// call, for example for a map. Such a variable cannot be compared: it is added to skip,
+// may register them in different orders. A variable cannot be compared if its MarshalBinary
+// returns different bytes on each call, as it may for a map. Such a variable is added to skip,
 // and its content has no memory.
 func variables(state *checkpoint.State, skip map[string]bool) (contents, error) {
 	all, err := state.Variables()

@@ -42,7 +42,7 @@ type Program struct {
 	usesFiles bool       // the program has opened a file of package file
 	joined    bool       // the run began in a joiner
 	trial     bool       // the run is a trial of checked mode
-	began     uint64     // safe point whose saved state the run began with; 0: it began without
+	began     uint64     // safe point of the saved state that the run began with; 0: no saved state
 	second    *secondRun // this run repeats an earlier one, alone; nil: it does not
 	rerun     int64      // tasks of an earlier run that it has repeated
 	oldest    uint64     // the job rolls back to no safe point before this one, as known at the last cut; 0: unknown

@@ -32,13 +32,13 @@ func (s *steps) get() (done, total int64) {
 // arriving measures how much of its state a joiner has received.
 type arriving struct{ bytes, of atomic.Uint64 }
 
-// begin records that about this number of bytes will arrive.
+// begin records the approximate number of bytes that will arrive.
 func (a *arriving) begin(of uint64) {
 	a.bytes.Store(0)
 	a.of.Store(of)
 }
 
-// has records that this number of bytes has arrived.
+// has records the number of bytes that have arrived.
 func (a *arriving) has(bytes int) { a.bytes.Store(uint64(bytes)) }
 
 // share returns the share that has arrived. The result is at most 1, although the state

@@ -187,8 +187,8 @@ func (h *sharing) gather(w *worker, s *Section, yield func(func())) error {
 	return nil
 }
 
-// longestGathering bounds the wait of gather after a rollback, when the clock of this process has
-// run for long.
+// longestGathering bounds the wait of gather. Its other bound, the clock of this process, includes
+// the time before a rollback and may then be large.
 const longestGathering = time.Minute
 
 // handedOver waits until no link refers to memory of this section.

@@ -38,7 +38,7 @@ type round struct {
 	assigned []bool    // by peer: this replica waits for the block of the peer, in a static schedule
 	met      bool      // a peer has claimed a task of the section or sent an update
 	patience func(task int) time.Duration
-	times    func(task int) *Times // may be nil
+	times    func(task int) *Times // nil: no durations are known
 	held     time.Duration         // open tasks are left to the peers until this time; 0: they are not left
 }
 
@@ -385,9 +385,9 @@ func (m *Machine) outlasted(p int) error {
 	return nil
 }
 
-// Met reports whether a peer takes part in the last section that this replica has entered
-// or passed: it has claimed a task or sent an update, or a live peer is known to have
-// reached the section, whose number is given.
+// Met reports whether a peer takes part in section, the last one that this replica has entered
+// or passed. A peer takes part if it has claimed a task or sent an update. A live peer also
+// takes part if it is known to have reached the section.
 func (m *Machine) Met(section uint64) bool {
 	for p := range m.peers {
 		if q := &m.peers[p]; p != m.me && q.seen && !q.dead && q.ahead >= section {

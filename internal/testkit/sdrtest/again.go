@@ -70,7 +70,7 @@ func (p *Process) runAgain() error {
 	a := &p.again
 	from := a.points[0]
 	a.ordered, a.points = false, nil
-	if a.inside { // the next run does what is due there
+	if a.inside { // the next run enters that safe point again, as if for the first time
 		a.inside = false
 		a.most--
 	}

@@ -369,7 +369,7 @@ func shortestPath(p *intra.Process, a *arrays) error {
 	return nil
 }
 
-// servesBy is a program whose rank 0 sends a number with each answer.
+// servesBy returns a program whose rank 0 sends number(i) with answer i.
 func servesBy(number func(i int) float64) program {
 	return func(p *intra.Process, a *arrays) error {
 		w := p.World()
