@@ -32,6 +32,7 @@ type settled struct {
 	image  *checkpoint.Image
 	place  *sdr.Place
 	output json.RawMessage
+	files  any      // the result of Files.Keep
 	once   [][]byte // encoded results of the calls of Once since, in order
 	calls  int      // of Once before, in a process that keeps results
 }
@@ -52,8 +53,6 @@ type secondRun struct {
 
 // errAlone ends a run of the program of a process that runs again alone.
 var errAlone = fmt.Errorf("this replica runs again from its last settled point, alone: %w", errAgain{})
-
-var errFiles = errors.New("-fault again: a process that has opened a file with package file does not run again alone")
 
 // errAgain is ErrRollback to the program, which returns it from run like one of the job.
 type errAgain struct{}
@@ -81,9 +80,6 @@ func (r *recovering) goAgain(point uint64) error {
 	a := &r.second
 	if a.dueAt(point) == nil {
 		return nil
-	}
-	if r.program != nil && r.program.usesFiles {
-		return errFiles
 	}
 	if err := r.messages.Load().Runs().Retire(errAlone); err != nil {
 		return fmt.Errorf("safe point: %w", err)
@@ -118,8 +114,6 @@ func (r *recovering) settle(point uint64) error {
 	switch {
 	case r.program == nil:
 		return errBack
-	case r.program.usesFiles:
-		return errFiles
 	case r.sharing.verifier != nil || r.setup.Check:
 		return errors.New("-fault again: a job that verifies results (-sdc, -check) keeps nothing to run again from")
 	}
@@ -131,7 +125,7 @@ func (r *recovering) settle(point uint64) error {
 	if err != nil {
 		return fmt.Errorf("safe point: %w", err)
 	}
-	s := &settled{number: point, place: place}
+	s := &settled{number: point, place: place, files: r.program.keepFiles()}
 	r.unlocked(func() { s.image = im.Clone(nil) })
 	answer, err := r.ask(job.Reply{Kind: job.ReplySettled, Generation: r.member.Generation(), Number: point}, job.OrderSettled)
 	if err != nil {
@@ -220,13 +214,12 @@ func (r *recovering) beginAlone(p *Program) {
 	if s == nil {
 		return
 	}
-	began := uint64(0)
-	if r.program != nil {
-		began = r.program.began
-	}
 	p.restore(s.from.image, s.from.number)
 	s.left, s.caughtUp = s.sections, func() { r.caughtUp(p) }
-	p.second, p.began = s, began
+	p.second, p.began, p.cut, p.oldest = s, 0, 0, 0
+	if first := r.program; first != nil { // there was no cut since, and a settled point is none
+		p.began, p.cut, p.oldest = first.began, first.cut, first.oldest
+	}
 	r.second.back = nil
 }
 

@@ -57,7 +57,8 @@ const (
 	// strayBytes bounds the memory outside of registered variables that is kept at a settled
 	// point.
 	strayBytes = 64 << 20
-	// journalBytes is the size of the journal above which intervals become shorter.
+	// journalBytes is the size of the journal and of results, above which intervals become
+	// shorter.
 	journalBytes = 64 << 20
 )
 
