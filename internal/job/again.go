@@ -53,7 +53,12 @@ func (a Again) Happened(runs []SecondRun) bool {
 
 // SecondRun is a run of the program that one process began again alone.
 type SecondRun struct {
-	From    uint64  `json:"from"`    // safe point at which it began
-	To      uint64  `json:"to"`      // safe point up to which the process had been before
-	Seconds float64 `json:"seconds"` // until the process was there again
+	From uint64 `json:"from"` // safe point at which it began
+	To   uint64 `json:"to"`   // safe point up to which the process had been before
+	// from the last memory that the process had received from its sibling until it knew of the
+	// sibling's death; 0 without a death
+	Detection float64 `json:"detection_seconds"`
+	Age       float64 `json:"age_seconds"`   // age of its image when it rolled back
+	First     float64 `json:"first_seconds"` // from then until the run came to its first SafePoint
+	Seconds   float64 `json:"seconds"`       // from then until the process was there again
 }

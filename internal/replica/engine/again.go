@@ -35,6 +35,7 @@ type settled struct {
 	files  any      // the result of Files.Keep
 	once   [][]byte // encoded results of the calls of Once since, in order
 	calls  int      // of Once before, in a process that keeps results
+	made   time.Duration
 }
 
 // secondRun is a run of the program from a settled point.
@@ -42,6 +43,10 @@ type secondRun struct {
 	from  *settled
 	to    uint64 // the last safe point that the run before has entered
 	begun time.Duration
+	first time.Duration // when the run came to its first safe point, later than begun
+	// detection is the time from the last memory received from the sibling until its death was
+	// known, 0 if it lives.
+	detection time.Duration
 	// sections is the number of sections that the run before has completed after that safe
 	// point.
 	sections int
@@ -98,7 +103,8 @@ func (r *recovering) caughtUp(p *Program) {
 	r.traceAgain(s)
 	t := &r.sharing.stats.total
 	t.TasksRerun += p.rerun
-	t.SecondRuns = append(t.SecondRuns, job.SecondRun{From: s.from.number, To: s.to, Seconds: r.since(s.begun)})
+	t.SecondRuns = append(t.SecondRuns, job.SecondRun{From: s.from.number, To: s.to, Detection: s.detection.Seconds(),
+		Age: (s.begun - s.from.made).Seconds(), First: s.first.Seconds(), Seconds: r.since(s.begun)})
 	r.second.due = slices.DeleteFunc(r.second.due, func(d job.Again) bool { return d.To == s.to && d.From == s.from.number })
 }
 
@@ -125,7 +131,7 @@ func (r *recovering) settle(point uint64) error {
 	if err != nil {
 		return fmt.Errorf("safe point: %w", err)
 	}
-	s := &settled{number: point, place: place, files: r.program.keepFiles()}
+	s := &settled{number: point, place: place, files: r.program.keepFiles(), made: r.now()}
 	r.unlocked(func() { s.image = im.Clone(nil) })
 	answer, err := r.ask(job.Reply{Kind: job.ReplySettled, Generation: r.member.Generation(), Number: point}, job.OrderSettled)
 	if err != nil {

@@ -55,7 +55,7 @@ func (k *keeper) settle(point uint64) error {
 		if err != nil {
 			return err
 		}
-		k.place = &settled{number: point, place: place, output: answer.Output, image: im, files: r.program.keepFiles(), calls: k.dropped + len(k.results)}
+		k.place = &settled{number: point, place: place, output: answer.Output, image: im, files: r.program.keepFiles(), calls: k.dropped + len(k.results), made: k.now()}
 		k.once.kept = &k.results
 		p.Registered, p.Proposal = registered(im), k.proposal(point)
 	}
@@ -173,7 +173,7 @@ func (k *keeper) goBack() error {
 		return err
 	}
 	from.once = k.results[from.calls-k.dropped:]
-	r.second.back = &secondRun{from: from, to: r.program.points.Load(), sections: k.sections, begun: r.now()}
+	r.second.back = &secondRun{from: from, to: r.program.points.Load(), sections: k.sections, begun: r.now(), detection: k.detection}
 	k.perform()
 	k.once.kept, k.results, k.spare, k.pins = nil, nil, nil, nil
 	clear(k.points)

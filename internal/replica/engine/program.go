@@ -166,6 +166,9 @@ func (p *Program) SafePoint(check func(point uint64) error) error {
 	case p.stateErr != nil:
 		return p.stateErr
 	case first && p.restored: // the state was taken at this safe point
+		if s := p.second; s != nil {
+			s.first = p.engine.now() - s.begun
+		}
 		if err := p.resumeFiles(); err != nil || p.second != nil || p.settle == nil {
 			return err
 		}
