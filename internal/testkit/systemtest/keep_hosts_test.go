@@ -71,7 +71,7 @@ func newKeptLoss(seed uint64) keptLoss {
 		l.Slots = 1
 	case l.What == "drain":
 		l.Slots, l.Flags = 2, l.Flags+" -replace"
-	case l.Slots == 2 && rng.IntN(2) == 0:
+	case l.Slots == 2 && (l.What == "head" || rng.IntN(2) == 0): // the head survives on three hosts
 		l.Flags += " -replace"
 	}
 	return l
