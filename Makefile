@@ -9,6 +9,7 @@ CHAOS     ?= 200
 NOTICES   ?= $(if $(INTRA_SEED),1,200)
 ATTACK    ?= $(if $(INTRA_SEED),1,200)
 FLIPS     ?= 1000
+KEEP      ?= $(if $(INTRA_SEED),1,200)
 FILES     ?= $(if $(INTRA_SEED),1,200)
 PROGRAMS  ?= 10000
 WEIBULL   ?= 5
@@ -35,7 +36,7 @@ TAGGEDTESTS = ^($$(grep -l '^//go:build.*system' $(MIXED:=/*_test.go) | xargs se
 
 # The parts of check, test and system are targets too, so that make -k runs all of them
 # although one has failed.
-.PHONY: help run test untagged tagged system jobs mixed matrix paths full browser pictures manifest race check format vet static generated generate bench soak rules attack flips files hostfiles programs chaos notices weibull watch mpi fuzz house comments clean
+.PHONY: help run test untagged tagged system jobs mixed matrix paths full browser pictures manifest race check format vet static generated generate bench soak rules attack flips files hostfiles keep programs chaos notices weibull watch mpi fuzz house comments clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -166,6 +167,10 @@ files: ## FILES random jobs that write files, in which processes die at any step
 
 hostfiles: ## hosts that are lost with what they have written since the last fsync, and quotas, over FUSE (root)
 	cd internal/testkit/systemtest/hostfiles && $(GO) vet ./... && $(GO) test -vet=off -timeout 30m ./...
+
+keep: ## KEEP random jobs that keep results on one host, and a tenth on hosts that are lost, cut off and drained (root); INTRA_SEED=S begins there
+	INTRA_KEEP=$(KEEP) $(GO) test -timeout 24h -count 1 -parallel 2 -v -run '^TestKeptResults$$' $(SYSTEM)
+	INTRA_KEEP_HOSTS=$$((($(KEEP)+9)/10)) $(GO) test -timeout 24h -count 1 -v -run '^TestKeptResultsOnHosts$$' $(SYSTEM)
 
 chaos: ## HPCCG on hosts that fail in CHAOS ways (root); INTRA_SEED=S replays one
 	INTRA_CHAOS=$(CHAOS) $(GO) test -timeout 24h -count 1 -v -run '^TestChaos(OfTheHead)?$$' $(SYSTEM)

@@ -8,8 +8,12 @@ import (
 	"os"
 	"syscall"
 
+	"github.com/zeebo/xxh3"
+
 	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/comm"
+	"github.com/intrahpc/intra/internal/base/callsite"
+	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/replica/outfile"
 )
 
@@ -98,6 +102,7 @@ func ends(err error) bool {
 // once calls do in one replica of the rank, and returns the outcome in all of them.
 // what describes do, with its arguments: replicas that make different calls have diverged.
 func (f *File) once(what string, do func(*outcome) error) (outcome, error) {
+	again := f.t.run != nil && f.t.run.Repeats()
 	b, err := intra.OnceBytes(f.p, func() ([]byte, error) {
 		for _, path := range f.t.expired {
 			_ = os.Remove(path) // a replica that died may have removed the file before
@@ -113,17 +118,38 @@ func (f *File) once(what string, do func(*outcome) error) (outcome, error) {
 		return outcome{}, ended{fmt.Errorf("file %s: %w", f.name, err)}
 	}
 	f.t.expired = nil
-	var o outcome
+	o, err := parseOutcome(b)
+	switch {
+	case err == nil && o.What == what:
+		return o, nil
+	case err != nil:
+		o.What = "call intra.Once"
+	}
+	return o, ended{fmt.Errorf("%w: file %s: %w", intra.ErrDiverged, f.name, f.differs(what, o.What, again))}
+}
+
+// differs describes that this replica makes another call than another one has made, or than its
+// own earlier run.
+func (f *File) differs(what, other string, again bool) error {
+	at := callsite.Outside(ours)
+	if again {
+		return fmt.Errorf("the run again from a settled point wants to %s, at %s, and the run before wanted to %s: %s", what, at, other, job.ForgottenState)
+	}
+	return fmt.Errorf("replica %d wants to %s, at %s, and another replica to %s: replicas must make the same calls, with the same arguments",
+		f.p.Replica(), what, at, other)
+}
+
+var errOutcome = errors.New("its length is wrong")
+
+// parseOutcome is the inverse of once.
+func parseOutcome(b []byte) (o outcome, err error) {
+	if len(b) < 4 || uint64(binary.LittleEndian.Uint32(b)) > uint64(len(b)-4) {
+		return o, errOutcome
+	}
 	n := binary.LittleEndian.Uint32(b)
-	if err := json.Unmarshal(b[4:4+n], &o); err != nil {
-		return o, ended{fmt.Errorf("file %s: the outcome of a call: %w", f.name, err)}
-	}
-	if o.What != what {
-		return o, ended{fmt.Errorf("%w: file %s: replica %d wants to %s, and another replica to %s: replicas must make the same calls, with the same arguments",
-			intra.ErrDiverged, f.name, f.p.Replica(), what, o.What)}
-	}
+	err = json.Unmarshal(b[4:4+n], &o)
 	o.data = b[4+n:]
-	return o, nil
+	return o, err
 }
 
 // call carries out a call in one replica of the rank.
@@ -132,7 +158,7 @@ func (f *File) call(c outfile.Call) error {
 		f.m.Carried(c, outfile.Outcome{OK: true}, false)
 		return nil
 	}
-	_, err := f.carry(c, describe(c), nil)
+	_, err := f.carry(c, f.t.describe(c), nil)
 	return err
 }
 
@@ -158,11 +184,18 @@ func (f *File) carry(c outfile.Call, what string, read func(*outcome) error) (ou
 }
 
 // describe returns what a call does.
-func describe(c outfile.Call) string {
+func (t *table) describe(c outfile.Call) string {
 	switch c.Kind {
 	case outfile.Write:
 		n, low := extent(c.Pieces)
-		return fmt.Sprintf("write %d bytes from %d on", n, low)
+		if n == 0 || !t.hashes() {
+			return fmt.Sprintf("write %d bytes from %d on", n, low)
+		}
+		h := xxh3.New()
+		for _, p := range c.Pieces {
+			_, _ = h.Write(p.Data) // a hash returns no error
+		}
+		return fmt.Sprintf("write %d bytes with hash %016x from %d on", n, h.Sum64(), low)
 	case outfile.Sync:
 		return "synchronize it"
 	case outfile.Back:

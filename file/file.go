@@ -74,7 +74,7 @@ func Open(p *intra.Process, c *comm.Comm, name string) (*File, error) {
 
 func open(p *intra.Process, c *comm.Comm, name string, k kind) (*File, error) {
 	t := tableOf(p)
-	if err := errors.Join(t.inTask(), inSection(p), t.refused()); err != nil {
+	if err := errors.Join(t.inTask(), inSection(p)); err != nil {
 		return nil, fmt.Errorf("open %s: %w", name, err)
 	}
 	if !t.resuming() {
@@ -110,8 +110,8 @@ func (f *File) entry() entry {
 	return entry{Name: f.name, Kind: f.kind, Born: f.born, Path: f.path, Temp: f.temp, Owner: f.owner, Pos: f.pos, Version: s.Version, End: s.End, Unsynced: s.Unsynced, Failed: f.newFault(f.failed), Lost: f.newFault(f.lost)}
 }
 
-// enter begins a call.
-func (f *File) enter(op string, writes bool) error {
+// enter begins a call that writes or reads mem.
+func (f *File) enter(op string, writes bool, mem []byte) error {
 	if f == nil {
 		return &os.PathError{Op: op, Path: "of a nil *File", Err: os.ErrInvalid}
 	}
@@ -133,8 +133,29 @@ func (f *File) enter(op string, writes bool) error {
 		}
 		return err
 	}
+	if err := f.fetch(op, writes, mem); err != nil {
+		return err
+	}
 	f.t.enter()
 	return nil
+}
+
+// fetch makes mem current, of which sections with keep may have left a part on another replica.
+// Before the call has had any effect, it may end the run of the program in this process.
+func (f *File) fetch(op string, writes bool, mem []byte) error {
+	if len(mem) == 0 {
+		return nil
+	}
+	err := intra.Fetch(f.p, mem)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, intra.ErrRollback):
+		return ended{fmt.Errorf("file %s: %w", f.name, err)}
+	case writes:
+		return f.note(f.fault(op, err))
+	}
+	return f.fault(op, err)
 }
 
 // ours is a prefix of the names of the functions of this package.
@@ -172,7 +193,7 @@ func (f *File) shared() bool { return f.c != nil && f.c.Size() > 1 }
 
 // Sync makes everything that was written durable. All ranks of the file call it.
 func (f *File) Sync() error {
-	if err := f.enter("sync", true); err != nil {
+	if err := f.enter("sync", true, nil); err != nil {
 		return err
 	}
 	return f.agree(f.sync())
@@ -189,7 +210,7 @@ func (f *File) sync() error {
 // gets its name. If a write has failed, or was refused, Close returns the error of that write,
 // and removes a created file instead: an earlier file of that name stays.
 func (f *File) Close() error {
-	if err := f.enter("close", false); err != nil {
+	if err := f.enter("close", false, nil); err != nil {
 		return err
 	}
 	if f.kind == opened {

@@ -42,7 +42,7 @@ func (f *File) Size() int64 {
 
 // ReadAt is File.ReadAt of the part.
 func (p Part) ReadAt(b []byte, off int64) (int, error) {
-	if err := p.f.enter("read", false); err != nil {
+	if err := p.f.enter("read", false, b); err != nil {
 		return 0, err
 	}
 	if p.f.kind == appended {

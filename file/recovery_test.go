@@ -20,12 +20,27 @@ import (
 // steps is the number of passes that writer makes.
 const steps = 12
 
+var taskText = intra.Register("file.text")
+
+// text computes a text in a section whose results stay where they were computed, if the job keeps
+// results.
+func text(p *intra.Process, to []byte, text string) error {
+	s := p.Section(intra.Keep)
+	for lo, hi := range intra.Blocks(len(to), 3) {
+		s.Launch(taskText, func() { copy(to[lo:hi], text[lo:hi]) }, intra.Out("text", to[lo:hi]))
+	}
+	return s.End()
+}
+
 // writer is a program that keeps files open across safe points: a field of all ranks that
 // is overwritten in each pass, a log of all ranks, a file for each rank, and one that is
 // closed and made again in the middle. It reads back what it has overwritten.
 func writer(p *intra.Process, dir string) error {
 	pass := 0
+	part, old := make([]byte, 6), make([]byte, 6)
 	intra.Protect(p, "pass", &pass)
+	intra.Protect(p, "part", &part)
+	intra.Protect(p, "old", &old)
 	field, err := file.Create(p, p.World(), filepath.Join(dir, "field"))
 	if err != nil {
 		return err
@@ -64,7 +79,9 @@ func writer(p *intra.Process, dir string) error {
 				return err
 			}
 		}
-		old := make([]byte, 6)
+		if err := errors.Join(text(p, old, "------"), text(p, part, fmt.Sprintf("%2d %2d ", p.Rank(), pass))); err != nil {
+			return err
+		}
 		if pass > 0 {
 			if err := field.ReadAtAll(old, int64(6*p.Rank())); err != nil {
 				return err
@@ -73,7 +90,7 @@ func writer(p *intra.Process, dir string) error {
 				return fmt.Errorf("pass %d reads %q, want %q", pass, old, want)
 			}
 		}
-		if err := field.WriteAtAll(fmt.Appendf(nil, "%2d %2d ", p.Rank(), pass), int64(6*p.Rank())); err != nil {
+		if err := field.WriteAtAll(part, int64(6*p.Rank())); err != nil {
 			return err
 		}
 		if err := log.WriteAll(fmt.Appendf(nil, "%d of %d: %d\n", pass, p.Rank(), sum)); err != nil {

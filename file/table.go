@@ -25,7 +25,8 @@ type table struct {
 	// those that the program has opened again.
 	saved []entry
 	ends  map[string]int64 // by path: sizes of the files that were appended to and closed; nil: none
-	back  map[string]bool  // paths whose size in ends is from the safe point at which the run began
+	back  map[string]bool  // paths whose size in ends is from the safe point to which the job has rolled back
+	kept  *kept            // of the safe point from which this process runs again, alone; nil: it does not
 	stale []stale
 	last  uint64 // the last consistent cut that a call has seen
 
@@ -70,6 +71,19 @@ type entry struct {
 	Lost     *fault `json:",omitempty"`
 }
 
+// kept is what a later run of the program in this process needs of a table, beside its saved
+// state.
+type kept struct {
+	me       uint64
+	machines map[place]*outfile.Machine
+}
+
+// place identifies an open file of a rank.
+type place struct {
+	path string
+	kind kind
+}
+
 // stale is a version of a file that only a rollback needs.
 type stale struct {
 	Path string
@@ -84,6 +98,9 @@ func newTable(run *engine.Program) *table {
 	t := &table{run: run, me: rand.Uint64() | 1}
 	if run != nil {
 		t.step = run.FileSteps()
+		if k, ok := run.KeptFiles().(*kept); ok {
+			t.me, t.kept = k.me, k
+		}
 	}
 	return t
 }
@@ -129,16 +146,11 @@ func (t *table) mark() {
 	}
 }
 
-// refused returns an error if the job supports no output files.
-func (t *table) refused() error {
-	if t.run == nil {
-		return nil
-	}
-	return t.run.RefusesFiles()
-}
-
 func (t *table) trial() bool { return t.run != nil && t.run.Trial() }
 func (t *table) keeps() bool { return t.run != nil && t.run.Apart() }
+
+// hashes reports whether replicas compare what they write, since one of them may run again.
+func (t *table) hashes() bool { return t.run != nil && t.run.RunsAgain() }
 
 // resuming reports whether the run has yet to reach the safe point at which it begins.
 func (t *table) resuming() bool { return t.run != nil && t.run.Resuming() }
@@ -176,12 +188,6 @@ func (t *table) UnmarshalBinary(b []byte) error {
 	}
 	t.saved, t.ends, t.stale, t.last = s.Open, s.Ends, s.Stale, s.Last
 	t.nonce, t.made, t.claimant, t.tokens, t.again = s.Nonce, s.Made, s.Claimant, s.Tokens, s.Again
-	for path := range t.ends {
-		if t.back == nil {
-			t.back = make(map[string]bool)
-		}
-		t.back[path] = true
-	}
 	return nil
 }
 
@@ -196,7 +202,11 @@ func (t *table) claim(f *File) error {
 	t.saved = slices.Delete(t.saved, i, i+1)
 	f.born, f.path, f.temp, f.owner, f.pos = e.Born, e.Path, e.Temp, e.Owner, e.Pos
 	f.failed, f.lost = e.Failed.error(), e.Lost.error()
-	f.m = outfile.NewAt(t.me, outfile.State{Version: e.Version, End: e.End, Unsynced: e.Unsynced}, t.cut())
+	if t.kept != nil {
+		f.m = t.kept.machines[place{f.path, f.kind}]
+	} else {
+		f.m = outfile.NewAt(t.me, outfile.State{Version: e.Version, End: e.End, Unsynced: e.Unsynced}, t.cut())
+	}
 	return nil
 }
 
@@ -249,6 +259,17 @@ func (t *table) Settle() error {
 	return nil
 }
 
+// Keep implements engine.Files.
+func (t *table) Keep() any {
+	k := &kept{me: t.me, machines: make(map[place]*outfile.Machine)}
+	for _, f := range t.open {
+		if f.kind != opened {
+			k.machines[place{f.path, f.kind}] = f.m.Clone()
+		}
+	}
+	return k
+}
+
 // Resume implements engine.Files.
 func (t *table) Resume(back bool) error {
 	if len(t.saved) > 0 {
@@ -262,6 +283,12 @@ func (t *table) Resume(back bool) error {
 		}
 	}
 	t.again = t.again || back
+	if back {
+		t.back = make(map[string]bool, len(t.ends))
+		for name := range t.ends {
+			t.back[name] = true
+		}
+	}
 	for _, f := range slices.Clone(t.open) {
 		if f.kind == opened || t.trial() {
 			continue

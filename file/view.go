@@ -115,7 +115,7 @@ func floor(a, b int64) int64 {
 
 // WriteAt is File.WriteAt of the part.
 func (p Part) WriteAt(b []byte, off int64) (int, error) {
-	if err := p.canWrite(); err != nil {
+	if err := p.canWrite(b); err != nil {
 		return 0, err
 	}
 	if err := p.valid("write", len(b), off); err != nil {
@@ -124,9 +124,9 @@ func (p Part) WriteAt(b []byte, off int64) (int, error) {
 	return p.f.writeAt(p.pieces(b, off))
 }
 
-// canWrite begins a call that writes at an offset. An error is the same on all ranks.
-func (p Part) canWrite() error {
-	if err := p.f.enter("write", true); err != nil {
+// canWrite begins a call that writes b at an offset. An error is the same on all ranks.
+func (p Part) canWrite(b []byte) error {
+	if err := p.f.enter("write", true, b); err != nil {
 		return err
 	}
 	if p.f.kind == appended {
@@ -138,7 +138,7 @@ func (p Part) canWrite() error {
 // WriteAtAll is File.WriteAtAll of the part. Each rank may have a view of its own. The ranks
 // write different bytes.
 func (p Part) WriteAtAll(b []byte, off int64) error {
-	if err := p.canWrite(); err != nil {
+	if err := p.canWrite(b); err != nil {
 		return err
 	}
 	err := p.valid("write", len(b), off)

@@ -11,7 +11,7 @@ import (
 // Write appends b as one record to a file opened by Append. In a created file it writes b
 // after the last Write. The file belongs to one rank.
 func (f *File) Write(b []byte) (int, error) {
-	if err := f.enter("write", true); err != nil {
+	if err := f.enter("write", true, b); err != nil {
 		return 0, err
 	}
 	if f.shared() {
@@ -47,7 +47,7 @@ func (f *File) takeBack(err error, end int64) error {
 // WriteAll appends the records of all ranks in rank order. If one of them cannot be
 // written, none is, and all ranks get the error.
 func (f *File) WriteAll(b []byte) error {
-	if err := f.enter("write", true); err != nil {
+	if err := f.enter("write", true, b); err != nil {
 		return err
 	}
 	if f.kind == created {

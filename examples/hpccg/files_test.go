@@ -63,6 +63,7 @@ func TestFilesAfterFailures(t *testing.T) {
 		"-n 1 -r 3 -kill 0.0@task:300 -kill 0.1@section:100",
 		"-n 2 -r 2 -replace -kill 0.0@section:50 -kill 1.0@section:90",
 		"-n 2 -r 1 -spares 2 -backup 4 -kill 0.0@section:103 -kill 1.0@section:70",
+		"-n 2 -r 2 -fault again:0.0@2-12 -fault again:1.1@5-44 -kill 0.1@section:150",
 		"-n 2 -r 2 -check",
 	} {
 		t.Run(flags, func(t *testing.T) {

@@ -53,7 +53,12 @@ func (a Again) Happened(runs []SecondRun) bool {
 
 // SecondRun is a repeated run of the program from a safe point, by one process alone.
 type SecondRun struct {
-	From    uint64  `json:"from"`    // safe point at which it began
-	To      uint64  `json:"to"`      // safe point up to which the process had been before
-	Seconds float64 `json:"seconds"` // time until the process was at its earlier position again
+	From uint64 `json:"from"` // safe point at which it began
+	To   uint64 `json:"to"`   // safe point up to which the process had been before
+	// time from the last memory that the process had received from its sibling until it knew of
+	// the sibling's death; 0 without a death
+	Detection float64 `json:"detection_seconds"`
+	Age       float64 `json:"age_seconds"`   // age of its image when the process rolled back
+	First     float64 `json:"first_seconds"` // time from the rollback to the first SafePoint of the run
+	Seconds   float64 `json:"seconds"`       // time from the rollback until the process was at its earlier position again
 }

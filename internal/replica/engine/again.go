@@ -32,8 +32,10 @@ type settled struct {
 	image  *checkpoint.Image
 	place  *sdr.Place
 	output json.RawMessage
+	files  any      // the result of Files.Keep
 	once   [][]byte // encoded results of the later calls of Once, in order
 	calls  int      // number of earlier calls of Once, in a process that keeps results
+	made   time.Duration
 }
 
 // secondRun is a run of the program from a settled point.
@@ -41,6 +43,10 @@ type secondRun struct {
 	from  *settled
 	to    uint64 // the last safe point that the earlier run has entered
 	begun time.Duration
+	first time.Duration // when the run came to its first safe point, later than begun
+	// detection is the time from the last memory received from the sibling until its death was
+	// known, 0 if it lives.
+	detection time.Duration
 	// sections is the number of sections that the earlier run has completed after that safe point.
 	sections int
 	left     int    // of these, sections that this run has yet to repeat
@@ -51,8 +57,6 @@ type secondRun struct {
 
 // errAlone ends a run of the program of a process that runs again alone.
 var errAlone = fmt.Errorf("this replica runs again from its last settled point, alone: %w", errAgain{})
-
-var errFiles = errors.New("-fault again: a process that has opened a file with package file does not run again alone")
 
 // errAgain is ErrRollback to the program, which returns it from run as it does when the job rolls
 // back.
@@ -82,9 +86,6 @@ func (r *recovering) goAgain(point uint64) error {
 	if a.dueAt(point) == nil {
 		return nil
 	}
-	if r.program != nil && r.program.usesFiles {
-		return errFiles
-	}
 	if err := r.messages.Load().Runs().Retire(errAlone); err != nil {
 		return fmt.Errorf("safe point: %w", err)
 	}
@@ -102,7 +103,8 @@ func (r *recovering) caughtUp(p *Program) {
 	r.traceAgain(s)
 	t := &r.sharing.stats.total
 	t.TasksRerun += p.rerun
-	t.SecondRuns = append(t.SecondRuns, job.SecondRun{From: s.from.number, To: s.to, Seconds: r.since(s.begun)})
+	t.SecondRuns = append(t.SecondRuns, job.SecondRun{From: s.from.number, To: s.to, Detection: s.detection.Seconds(),
+		Age: (s.begun - s.from.made).Seconds(), First: s.first.Seconds(), Seconds: r.since(s.begun)})
 	r.second.due = slices.DeleteFunc(r.second.due, func(d job.Again) bool { return d.To == s.to && d.From == s.from.number })
 }
 
@@ -118,8 +120,6 @@ func (r *recovering) settle(point uint64) error {
 	switch {
 	case r.program == nil:
 		return errBack
-	case r.program.usesFiles:
-		return errFiles
 	case r.sharing.verifier != nil || r.setup.Check:
 		return errors.New("-fault again: a job that verifies results (-sdc, -check) keeps nothing to run again from")
 	}
@@ -131,7 +131,7 @@ func (r *recovering) settle(point uint64) error {
 	if err != nil {
 		return fmt.Errorf("safe point: %w", err)
 	}
-	s := &settled{number: point, place: place}
+	s := &settled{number: point, place: place, files: r.program.keepFiles(), made: r.now()}
 	r.unlocked(func() { s.image = im.Clone(nil) })
 	answer, err := r.ask(job.Reply{Kind: job.ReplySettled, Generation: r.member.Generation(), Number: point}, job.OrderSettled)
 	if err != nil {
@@ -220,13 +220,12 @@ func (r *recovering) beginAlone(p *Program) {
 	if s == nil {
 		return
 	}
-	began := uint64(0)
-	if r.program != nil {
-		began = r.program.began
-	}
 	p.restore(s.from.image, s.from.number)
 	s.left, s.caughtUp = s.sections, func() { r.caughtUp(p) }
-	p.second, p.began = s, began
+	p.second, p.began, p.cut, p.oldest = s, 0, 0, 0
+	if first := r.program; first != nil { // there was no cut since, and a settled point is none
+		p.began, p.cut, p.oldest = first.began, first.cut, first.oldest
+	}
 	r.second.back = nil
 }
 

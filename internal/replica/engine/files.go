@@ -10,6 +10,9 @@ type Files interface {
 	// Resume is called at the first safe point of a restored run. back means that all ranks
 	// have rolled back to this safe point together.
 	Resume(back bool) error
+	// Keep returns what a later run of the program in this process needs to continue the files
+	// from this safe point, alone, beside their positions.
+	Keep() any
 	// Return is called with the error of the program when it has returned.
 	Return(err error) error
 	// Release removes files that only a rollback would have needed. The job has ended.
@@ -22,19 +25,30 @@ func (p *Program) UseFiles(f Files) error {
 	return p.Protect("intra.files", f)
 }
 
-// Files returns the output files of the run, nil if it has none. Only package file calls it.
-func (p *Program) Files() Files {
-	p.usesFiles = true
-	return p.files
-}
+// Files returns the output files of the run, nil if it has none.
+func (p *Program) Files() Files { return p.files }
 
-// RefusesFiles returns an error if this process may run again alone, which output files do not
-// support.
-func (p *Program) RefusesFiles() error {
-	if p.engine == nil || p.engine.keeper == nil {
+// keepFiles returns the result of Files.Keep.
+func (p *Program) keepFiles() any {
+	if p.files == nil {
 		return nil
 	}
-	return errKeptFiles
+	return p.files.Keep()
+}
+
+// KeptFiles returns what Files.Keep has returned at the safe point at which a second run
+// begins, nil if this is the first run.
+func (p *Program) KeptFiles() any {
+	if p.second == nil {
+		return nil
+	}
+	return p.second.from.files
+}
+
+// RunsAgain reports whether processes of this rank may run again alone. It is the same on all
+// replicas.
+func (p *Program) RunsAgain() bool {
+	return p.engine != nil && p.engine.setup.Ordered && p.Degrees[p.Self.Rank] > 1
 }
 
 // Cut returns the number of the last consistent cut of all processes, 0 if there was none.

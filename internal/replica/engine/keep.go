@@ -43,6 +43,9 @@ type keeper struct {
 	dropped int                 // number of earlier results
 	at      uint64              // the last settled point, and when it was made
 	since   time.Duration
+
+	received  time.Duration // when the last frame of the sibling arrived
+	detection time.Duration // time from then until its death was known
 }
 
 // errBehind ends an operation of a replica that lacks memory which its dead sibling had.
@@ -57,7 +60,8 @@ const (
 	// strayBytes bounds the memory outside of registered variables that is kept at a settled
 	// point.
 	strayBytes = 64 << 20
-	// journalBytes is the size of the journal above which intervals become shorter.
+	// journalBytes is the size of the journal and of results, above which intervals become
+	// shorter.
 	journalBytes = 64 << 20
 )
 
@@ -85,6 +89,7 @@ func (k *keeper) begin() {
 	k.held, k.out, k.pins = nil, nil, nil
 	k.points, k.place, k.spare = make(map[uint64]*settled), nil, nil
 	k.once.kept, k.results, k.dropped, k.at = nil, nil, 0, 0
+	k.received, k.detection = k.now(), 0
 	k.lacks.Store(false)
 	k.machine = kept.New(kept.Config{Replica: k.setup.Self.Replica, Room: inboxBytes, Strays: strayBytes,
 		First: kept.Plan{Types: []uint64{keptType}, Share: 1 << 15, Next: firstInterval}})
@@ -255,6 +260,7 @@ func (k *keeper) outcome(err error) error {
 // dead removes the sibling, all of whose frames have arrived. The caller holds the lock.
 func (k *keeper) dead() {
 	if k != nil {
+		k.detection = k.now() - k.received
 		k.machine.Dead()
 		k.perform()
 	}

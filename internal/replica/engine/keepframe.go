@@ -190,6 +190,7 @@ func (k *keeper) arrive(m update.Message, payload []byte) error {
 	case (f.Kind == kept.Pieces || f.Kind == kept.Whole) && f.Bytes != uint64(len(payload)):
 		return fmt.Errorf("%w: %d bytes, and not %d", errKept, len(payload), f.Bytes)
 	}
+	k.received = k.now()
 	k.machine.Arrive(f, payload)
 	k.perform()
 	return nil

@@ -10,8 +10,6 @@ import (
 	"github.com/intrahpc/intra/internal/replica/kept"
 )
 
-var errKeptFiles = errors.New("a replica may have to run a part of the program again alone (-lag), which package file does not support: run the job with -lag 0")
-
 // safePoint is called at each safe point that no earlier run has passed, after everything
 // else. At a settled point it makes an image, from which this replica can run again.
 func (k *keeper) safePoint(point uint64) error {
@@ -57,7 +55,7 @@ func (k *keeper) settle(point uint64) error {
 		if err != nil {
 			return err
 		}
-		k.place = &settled{number: point, place: place, output: answer.Output, image: im, calls: k.dropped + len(k.results)}
+		k.place = &settled{number: point, place: place, output: answer.Output, image: im, files: r.program.keepFiles(), calls: k.dropped + len(k.results), made: k.now()}
 		k.once.kept = &k.results
 		p.Registered, p.Proposal = registered(im), k.proposal(point)
 	}
@@ -100,7 +98,11 @@ func (k *keeper) proposal(point uint64) func() kept.Proposal {
 		if each := (now - k.since) / time.Duration(passed); k.at > 0 && each > 0 {
 			points = min(max(uint64(k.setup.Lag/each), 1), 8*passed)
 		}
-		if n := uint64(k.messages.Load().Runs().Bytes()); n > journalBytes {
+		n := uint64(k.messages.Load().Runs().Bytes())
+		for _, result := range k.results {
+			n += uint64(len(result))
+		}
+		if n > journalBytes {
 			points = min(points, max(passed*journalBytes/n, 1))
 		}
 		k.at, k.since = point, now
@@ -171,7 +173,7 @@ func (k *keeper) goBack() error {
 		return err
 	}
 	from.once = k.results[from.calls-k.dropped:]
-	r.second.back = &secondRun{from: from, to: r.program.points.Load(), sections: k.sections, begun: r.now()}
+	r.second.back = &secondRun{from: from, to: r.program.points.Load(), sections: k.sections, begun: r.now(), detection: k.detection}
 	k.perform()
 	k.once.kept, k.results, k.spare, k.pins = nil, nil, nil, nil
 	clear(k.points)

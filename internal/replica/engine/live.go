@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/transport/sdr"
 )
 
@@ -117,6 +118,9 @@ func (e *Engine) run(program func(*Program) error) error {
 	}
 	if e.recovering.goesAlone() {
 		return errAlone
+	}
+	if err != nil && p != nil && p.second != nil && !errors.Is(err, ErrRollback) && !errors.Is(err, ErrDiverged) {
+		err = fmt.Errorf("%w (this process has run again from safe point %d: %s)", err, p.second.from.number, job.ForgottenState)
 	}
 	e.tellAll()
 	if err == nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/zeebo/xxh3"
 
+	"github.com/intrahpc/intra/internal/base/callsite"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/transport"
 	"github.com/intrahpc/intra/transport/sdr"
@@ -60,9 +61,14 @@ func (h *sharing) assertionFails(d *sdr.Difference) {
 	h.endDiverged(err)
 }
 
-// runDeviates reports that a second run of the program has not sent what the first one had.
+// runDeviates reports that a second run of the program has not sent what the first one had. It
+// names the call in which the program sends, if that is known.
 func (h *sharing) runDeviates(d *sdr.Deviation) {
-	h.endDiverged(fmt.Errorf("%w: the run again from a settled point differs from the run before: %w: %s", ErrDiverged, d, job.ForgottenState))
+	where := ""
+	if call, at := callsite.Into(commCalls); call != "" {
+		where = fmt.Sprintf(" (%s, called at %s)", call, at)
+	}
+	h.endDiverged(fmt.Errorf("%w: the run again from a settled point differs from the run before: %w%s: %s", ErrDiverged, d, where, job.ForgottenState))
 }
 
 // endDiverged ends the job, since replicas, or two runs of one, have diverged.

@@ -28,25 +28,24 @@ type Program struct {
 	World   *comm.Comm
 	Context context.Context // done when the job ends or rolls back
 
-	engine    *Engine // nil for a process that was started without a launcher
-	inside    inside  // used without an engine, and before the first safe point
-	state     checkpoint.State
-	stateErr  error  // the first error of registering state
-	ended     error  // why the program has ended its goroutine, used without an engine
-	restored  bool   // the run began with saved state
-	first     uint64 // number of safe points before the first one of this run
-	points    atomic.Uint64
-	called    *callsite.Site // the first call of SafePoint; nil before it
-	steps     steps
-	files     Files      // nil: the program does not use package file
-	usesFiles bool       // the program has opened a file of package file
-	joined    bool       // the run began in a joiner
-	trial     bool       // the run is a trial of checked mode
-	began     uint64     // safe point of the saved state that the run began with; 0: no saved state
-	second    *secondRun // this run repeats an earlier one, alone; nil: it does not
-	rerun     int64      // tasks of an earlier run that it has repeated
-	oldest    uint64     // the job rolls back to no safe point before this one, as known at the last cut; 0: unknown
-	cut       uint64     // the last safe point at which all processes took a cut, 0: none
+	engine   *Engine // nil for a process that was started without a launcher
+	inside   inside  // used without an engine, and before the first safe point
+	state    checkpoint.State
+	stateErr error  // the first error of registering state
+	ended    error  // why the program has ended its goroutine, used without an engine
+	restored bool   // the run began with saved state
+	first    uint64 // number of safe points before the first one of this run
+	points   atomic.Uint64
+	called   *callsite.Site // the first call of SafePoint; nil before it
+	steps    steps
+	files    Files      // nil: the program does not use package file
+	joined   bool       // the run began in a joiner
+	trial    bool       // the run is a trial of checked mode
+	began    uint64     // safe point of the saved state that the run began with; 0: no saved state
+	second   *secondRun // this run repeats an earlier one, alone; nil: it does not
+	rerun    int64      // tasks of an earlier run that it has repeated
+	oldest   uint64     // the job rolls back to no safe point before this one, as known at the last cut; 0: unknown
+	cut      uint64     // the last safe point at which all processes took a cut, 0: none
 
 	// due may be set by any goroutine, to have stop called at the next safe point. The
 	// program counts a safe point before it reads due. So a goroutine that sets due and then
@@ -168,6 +167,9 @@ func (p *Program) SafePoint(check func(point uint64) error) error {
 	case p.stateErr != nil:
 		return p.stateErr
 	case first && p.restored: // the state was taken at this safe point
+		if s := p.second; s != nil {
+			s.first = p.engine.now() - s.begun
+		}
 		if err := p.resumeFiles(); err != nil || p.second != nil || p.settle == nil {
 			return err
 		}

@@ -16,5 +16,9 @@
 // point. Bytes from before a safe point are not overwritten: the first write that would do
 // so goes to a copy of the file, the next version.
 //
+// A process may run a part of the program again, alone. It begins with a copy of the Machine
+// from the safe point, and gets the outcomes of the calls that it has made since. Other ranks
+// have written meanwhile, so it truncates nothing.
+//
 // Machine is the protocol, without I/O. Package file drives it.
 package outfile

@@ -1,5 +1,7 @@
 package outfile
 
+import "slices"
+
 // KeptBytes bounds the bytes that a replica keeps of a file. A call that would exceed the
 // bound ends with an fsync.
 const KeptBytes = 64 << 20
@@ -96,6 +98,17 @@ func New(me uint64, size int64, cut uint64) *Machine {
 // NewAt returns the machine of a process that begins with a state taken in a cut.
 func NewAt(me uint64, s State, cut uint64) *Machine {
 	return &Machine{me: me, state: s, cut: cut, before: s.End, limit: KeptBytes}
+}
+
+// Clone returns a copy of m, from which a later run of the program in this process
+// continues. It takes no time for the kept bytes.
+func (m *Machine) Clone() *Machine {
+	c := *m
+	c.kept.pieces = make([]Piece, len(m.kept.pieces))
+	for i, p := range m.kept.pieces { // limit the capacity, because m and c may each append to the last piece
+		c.kept.pieces[i] = Piece{p.Offset, slices.Clip(p.Data)}
+	}
+	return &c
 }
 
 // State returns the state for another process. This process must have settled before.

@@ -40,6 +40,8 @@ var rules = ruletest.Table{
 			"Kind: Rename, Size: c.Size, Version: m.state.Version}", "Kind: Rename, Size: c.Size}"),
 		ruletest.New("machine.go", "a copy includes bytes that another writer may have lost",
 			"	acts = append(acts, m.again()...)\n	switch", "	if c.Kind != Fork {\n		acts = append(acts, m.again()...)\n	}\n	switch"),
+		ruletest.New("machine.go", "a process that runs again alone has the kept bytes",
+			"	for i, p := range m.kept.pieces { // limit", "	c.kept.pieces = c.kept.pieces[:0]\n	for i, p := range m.kept.pieces[:0] { // limit"),
 		ruletest.New("kept.go", "overwritten bytes are not kept", "	if p.Offset < k.end {", "	if false {"),
 	},
 	Unshown: []ruletest.Rule{

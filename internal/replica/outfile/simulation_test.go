@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -17,8 +18,9 @@ import (
 
 // The simulation runs the replicas of a rank through the calls of a program on one file.
 // They agree by the real protocol of Once. Replicas die between any two actions, with or
-// without their hosts, and are replaced. The rank rolls back to a backup and then makes
-// other calls than before. The oracle is the file of a run without failures.
+// without their hosts, and are replaced. A replica runs again from an earlier place, alone,
+// with the outcomes that it has had. The rank rolls back to a backup and then makes other calls
+// than before. The oracle is the file of a run without failures.
 
 const (
 	simLimit = 40 // limit of kept bytes
@@ -78,6 +80,46 @@ type simNode struct {
 	pending *Call
 	then    []Call // calls to make before the next item of the script
 	undone  bool   // the item of the script was already truncated once
+	image   *simImage
+	again   []simCall // calls that it has yet to repeat
+}
+
+// simImage is a place in the program of a node from which it can run again, alone.
+type simImage struct {
+	m      *Machine
+	at     int
+	then   []Call
+	undone bool
+	calls  []simCall // made since
+}
+
+// simCall is a call that a node has made, with its outcome.
+type simCall struct {
+	call    Call
+	outcome []byte
+}
+
+// settle makes an image.
+func (n *simNode) settle() {
+	n.image = &simImage{m: n.m.Clone(), at: n.at, then: slices.Clone(n.then), undone: n.undone}
+}
+
+// goBack continues the node at its image.
+func (n *simNode) goBack() {
+	i := n.image
+	n.m, n.at, n.then, n.undone, n.again = i.m, i.at, i.then, i.undone, i.calls
+	n.settle()
+}
+
+// repeat makes a call that the node has made before.
+func (n *simNode) repeat(c Call) {
+	was := n.again[0]
+	n.again = n.again[1:]
+	if !reflect.DeepEqual(c, was.call) {
+		n.r.err = fmt.Errorf("replica %d runs again and makes call %v, want %v", n.id, c, was.call)
+		return
+	}
+	n.ended(c, was.outcome)
 }
 
 func newSimRank(seed uint64) *simRank {
@@ -227,7 +269,16 @@ func (n *simNode) moves() (moves []func()) {
 	case n.runs:
 		moves = append(moves, n.report)
 	case !n.open:
-		if c := n.next(); c != nil {
+		switch k := r.rng.IntN(12); {
+		case len(n.again) > 0:
+		case k < 4:
+			moves = append(moves, n.settle)
+		case n.image != nil && (k == 4 || n.handled > 0 && k > 8): // mostly after a death
+			moves = append(moves, n.goBack)
+		}
+		if c := n.next(); c != nil && len(n.again) > 0 {
+			moves = append(moves, func() { n.repeat(*c) })
+		} else if c != nil {
 			moves = append(moves, func() {
 				n.pending, n.open = c, true
 				n.perform(n.o.Enter())
@@ -259,11 +310,34 @@ func (n *simNode) report() {
 
 // leave ends a call with its outcome.
 func (n *simNode) leave(v []byte) {
+	c := *n.pending
+	o := n.ended(c, v)
+	n.o.Leave()
+	n.open = false
+	n.calls++
+	if n.calls <= n.r.calls {
+		return
+	}
+	n.r.calls = n.calls
+	if o.OK && c.Kind == Write {
+		for _, p := range c.Pieces {
+			n.r.want = simdisk.Put(n.r.want, p.Offset, p.Data)
+		}
+	}
+	if o.OK && c.Kind == Back {
+		n.r.want = n.r.want[:min(int64(len(n.r.want)), c.Size)]
+	}
+}
+
+// ended handles the outcome of a call, in any run of the node.
+func (n *simNode) ended(c Call, v []byte) Outcome {
 	var o Outcome
 	if err := json.Unmarshal(v, &o); err != nil {
 		panic(err)
 	}
-	c := *n.pending
+	if n.image != nil {
+		n.image.calls = append(n.image.calls, simCall{c, v})
+	}
 	end := n.m.End()
 	n.m.Carried(c, o, n.r.keeps)
 	kept := 0
@@ -272,20 +346,6 @@ func (n *simNode) leave(v []byte) {
 	}
 	if kept > simLimit {
 		n.r.err = fmt.Errorf("replica %d keeps %d bytes", n.id, kept)
-	}
-	n.o.Leave()
-	n.open = false
-	n.calls++
-	if n.calls > n.r.calls {
-		n.r.calls = n.calls
-		if o.OK && c.Kind == Write {
-			for _, p := range c.Pieces {
-				n.r.want = simdisk.Put(n.r.want, p.Offset, p.Data)
-			}
-		}
-		if o.OK && c.Kind == Back {
-			n.r.want = n.r.want[:min(int64(len(n.r.want)), c.Size)]
-		}
 	}
 	switch {
 	case !o.OK: // truncate the record, and try again
@@ -301,6 +361,7 @@ func (n *simNode) leave(v []byte) {
 		n.undone = false
 		n.at++
 	}
+	return o
 }
 
 // cut takes a cut once all live replicas have reached it. It makes a backup and a
@@ -308,7 +369,7 @@ func (n *simNode) leave(v []byte) {
 func (r *simRank) cut() bool {
 	live := r.live()
 	for _, n := range live {
-		if n.open || n.handled < len(r.epoch) || len(n.then) > 0 || n.at != live[0].at || n.at == len(r.script) || !r.script[n.at].cut {
+		if n.open || len(n.again) > 0 || n.handled < len(r.epoch) || len(n.then) > 0 || n.at != live[0].at || n.at == len(r.script) || !r.script[n.at].cut {
 			return false
 		}
 	}
@@ -347,6 +408,7 @@ func (r *simRank) cut() bool {
 	for _, n := range r.live() {
 		n.m.Passed(r.cuts)
 		n.at++
+		n.image = nil // from before the cut
 	}
 	return true
 }

@@ -73,5 +73,5 @@ func TestRunAgainWithAForgottenVariable(t *testing.T) {
 	r := jobtest.Run(t, jobtest.Spec{Intrarun: binaries.Intrarun(t), Flags: strings.Fields("-n 3 -r 2 -fault again:0.1@3-9"),
 		Program: []string{binaries.Program(t, "internal/testkit/systemtest/anyorder"), "50", "forget"}})
 	require.Equal(t, 4, r.Code, r.Stderr)
-	require.Regexp(t, `the run again from a settled point differs from the run before: message \d+ to rank \d: the first run has sent tag 4, 8 bytes, hash [0-9a-f]{16}, this run tag 4`, r.Stderr)
+	require.Regexp(t, `the run again from a settled point differs from the run before: message \d+ to rank \d: the first run has sent tag 4, 8 bytes, hash [0-9a-f]{16}, this run tag 4, 8 bytes, hash [0-9a-f]{16} \(\w+, called at anyorder/main.go:\d+\)`, r.Stderr)
 }

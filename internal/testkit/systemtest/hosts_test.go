@@ -3,7 +3,6 @@
 package systemtest
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"strings"
@@ -71,16 +70,7 @@ func TestHPCCGOnATreeOfHosts(t *testing.T) {
 	n := netns.Test(t, 7)
 	want := intrarun(t, "-n 4 -r 1", append(strings.Fields(problem), "-json")...)
 	hash := want.sum(t)
-	kill := func() {
-		all, err := n.Hosts[3].Processes()
-		require.NoError(t, err)
-		for _, pid := range all {
-			line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-			if bytes.HasSuffix(line, []byte("\x00-agent\x00")) {
-				require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
-			}
-		}
-	}
+	kill := func() { signalAgent(t, n.Hosts[3], syscall.SIGKILL) }
 	r, got := onHosts(t, n, 1, "-degrees 1,2,2,2 -fanout 2", problem, kill)
 	require.Zero(t, r.code, r.stderr)
 	require.Equal(t, hash, got, r.stderr)

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra/internal/testkit/jobtest"
+	"github.com/intrahpc/intra/internal/testkit/simseed"
 )
 
 // keeps runs the random program with a seed.
@@ -29,10 +30,12 @@ func sorted(out string) []string {
 }
 
 // Results stay where they were computed, and processes die. The other replica goes on, or runs
-// again alone. The output is that of a run without replicas.
+// again alone. The output is that of a run without replicas. INTRA_KEEP=N tries N seeds,
+// INTRA_SEED=S begins there.
 func TestKeptResults(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(jobtest.Count(6, 60)) {
+	first, n := simseed.Environment(t, "INTRA_SEED", 0), simseed.Environment(t, "INTRA_KEEP", uint64(jobtest.Count(6, 60)))
+	for seed := first; seed < first+n; seed++ {
 		random := rand.New(rand.NewPCG(seed, 4))
 		ranks := 1 + random.IntN(3)
 		when := []string{"section", "task", "update", "update", "message"}[random.IntN(5)]
@@ -46,6 +49,14 @@ func TestKeptResults(t *testing.T) {
 			require.Zero(t, got.code, got.stderr)
 			require.Equal(t, sorted(want.stdout), sorted(got.stdout), got.stderr)
 			require.NotContains(t, got.stderr, "differ")
+			for _, p := range got.report.Processes {
+				for _, s := range p.SecondRuns {
+					require.Positive(t, s.Detection, got.stderr)
+					require.Positive(t, s.Age, got.stderr)
+					require.Positive(t, s.First, got.stderr)
+					require.Greater(t, s.Seconds, s.First, got.stderr)
+				}
+			}
 		})
 	}
 }

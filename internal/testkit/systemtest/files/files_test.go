@@ -70,17 +70,20 @@ func TestRestartFromAnOlderSet(t *testing.T) {
 }
 
 // tally counts the events of all jobs.
-type tally struct{ jobs, deaths, inFiles, replacements, rollbacks, lost, restarts atomic.Int64 }
+type tally struct{ jobs, deaths, inFiles, replacements, rollbacks, second, lost, restarts atomic.Int64 }
 
 func (a *tally) String() string {
-	return fmt.Sprintf("%d deaths, %d of them in a call of package file, %d replacements, %d rollbacks, %d jobs that ended early, %d of them continued",
-		a.deaths.Load(), a.inFiles.Load(), a.replacements.Load(), a.rollbacks.Load(), a.lost.Load(), a.restarts.Load())
+	return fmt.Sprintf("%d deaths, %d of them in a call of package file, %d replacements, %d rollbacks, %d second runs, %d jobs that ended early, %d of them continued",
+		a.deaths.Load(), a.inFiles.Load(), a.replacements.Load(), a.rollbacks.Load(), a.second.Load(), a.lost.Load(), a.restarts.Load())
 }
 
 func (a *tally) add(r *jobtest.Report) {
 	a.deaths.Add(int64(len(r.Failures)))
 	a.replacements.Add(int64(len(r.Replacements)))
 	a.rollbacks.Add(int64(len(r.Rollbacks)))
+	for _, p := range r.Processes {
+		a.second.Add(int64(len(p.SecondRuns)))
+	}
 	for _, k := range r.Kills {
 		if k.Fired && strings.HasPrefix(k.When, "file:") {
 			a.inFiles.Add(1)

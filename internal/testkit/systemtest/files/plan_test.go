@@ -37,7 +37,7 @@ var apps = []app{
 		folder: "internal/testkit/systemtest/files/writer",
 		args:   func(dir string) []string { return []string{"-passes", "30", "-dir", dir} },
 		log:    "log", grown: []string{"log", "own*"}, call: 200, passes: 30, steps: [2]int{1500, 1000},
-		counts: map[job.KillPoint]int{job.KillSection: 30, job.KillTask: 120, job.KillUpdate: 120, job.KillMessage: 60},
+		counts: map[job.KillPoint]int{job.KillSection: 60, job.KillTask: 240, job.KillUpdate: 240, job.KillMessage: 60},
 	},
 }
 
@@ -63,11 +63,18 @@ func newPlan(seed uint64) *plan {
 	d := rand.New(rand.NewPCG(seed, 51))
 	p := &plan{seed: seed, app: apps[seed%uint64(len(apps))], ranks: 1 + d.IntN(3)}
 	replicas := 1 + d.IntN(3)
+	keeps := d.IntN(2) == 0
 	if p.ranks == 1 {
 		replicas = max(2, replicas)
 	}
+	if keeps {
+		replicas = 2
+	}
 	p.flags = p.shape(d, replicas)
-	backup := p.ranks > 1 && d.IntN(4) > 0
+	if keeps {
+		p.flags = append(p.flags, "-fault", "stale", "-lag", []string{"1ms", "20ms", "1s"}[d.IntN(3)])
+	}
+	backup := p.ranks > 1 && d.IntN(4) > 0 && (!keeps || d.IntN(4) == 0)
 	if backup {
 		p.flags = append(p.flags, "-backup", fmt.Sprint(1+d.IntN(6)))
 	}

@@ -1,5 +1,5 @@
-// Writer is a program for random jobs of real processes. Each pass shares work in a
-// section, and writes files of all kinds. These are a field of all ranks that stays open
+// Writer is a program for random jobs of real processes. Each pass shares work in
+// sections that keep their results, and writes files of all kinds. These are a field of all ranks that stays open
 // and is overwritten, a log of all ranks, a log for each rank that is sometimes closed,
 // and a file for each rank that is created again.
 package main
@@ -17,7 +17,10 @@ import (
 	"github.com/intrahpc/intra/file"
 )
 
-var grow = intra.Register("writer.grow")
+var (
+	grow   = intra.Register("writer.grow")
+	encode = intra.Register("writer.encode")
+)
 
 // The field consists of blocks, which belong to the ranks cyclically. Each has blockBytes
 // bytes, and each rank has the given number of blocks.
@@ -42,14 +45,16 @@ type program struct {
 	dir        string
 	pass       int
 	x          []int64
+	encoded    []byte // the contents of x
 	field, log *file.File
 	own        *file.File
 }
 
 func run(p *intra.Process, passes int, dir string) error {
-	g := &program{p: p, dir: dir, x: make([]int64, blocks*blockBytes/8)}
+	g := &program{p: p, dir: dir, x: make([]int64, blocks*blockBytes/8), encoded: make([]byte, blocks*blockBytes)}
 	intra.Protect(p, "pass", &g.pass)
 	intra.Protect(p, "x", &g.x)
+	intra.Protect(p, "encoded", &g.encoded)
 	var err error
 	if g.field, err = file.Create(p, p.World(), filepath.Join(dir, "field")); err != nil {
 		return err
@@ -77,7 +82,7 @@ func (g *program) name(kind string) string {
 }
 
 func (g *program) step() error {
-	if err := g.grow(); err != nil {
+	if err := errors.Join(g.grow(), intra.Fetch(g.p, g.x[:1])); err != nil {
 		return err
 	}
 	sum, err := comm.AllreduceValue(g.p.World(), g.x[0], comm.Sum)
@@ -107,9 +112,9 @@ func (g *program) step() error {
 	return nil
 }
 
-// grow computes the x of the next pass.
+// grow computes x and encoded for the next pass.
 func (g *program) grow() error {
-	s := g.p.Section()
+	s := g.p.Section(intra.Keep)
 	for lo, hi := range intra.Blocks(len(g.x), g.p.Tasks()) {
 		x := g.x[lo:hi]
 		s.Launch(grow, func() {
@@ -117,6 +122,18 @@ func (g *program) grow() error {
 				x[i] = 3*x[i] + int64(g.p.Rank()+i+lo)
 			}
 		}, intra.InOut("x", x))
+	}
+	if err := s.End(); err != nil {
+		return err
+	}
+	s = g.p.Section(intra.Keep)
+	for lo, hi := range intra.Blocks(len(g.x), g.p.Tasks()) {
+		x, to := g.x[lo:hi], g.encoded[8*lo:8*hi]
+		s.Launch(encode, func() {
+			for i, v := range x {
+				binary.LittleEndian.PutUint64(to[8*i:], uint64(v))
+			}
+		}, intra.In("x", x), intra.Out("to", to))
 	}
 	return s.End()
 }
@@ -129,17 +146,19 @@ func (g *program) overwrite() error {
 		if err := part.ReadAtAll(old, 0); err != nil {
 			return err
 		}
+		if g.pass%3 > 0 { // most results stay where they are
+			return part.WriteAtAll(g.encoded, 0)
+		}
+		if err := intra.Fetch(g.p, g.x); err != nil {
+			return err
+		}
 		for i := range g.x {
 			if got := int64(binary.LittleEndian.Uint64(old[8*i:])); 3*got+int64(g.p.Rank()+i) != g.x[i] {
 				return fmt.Errorf("the field has %d at %d, from which %d cannot follow", got, i, g.x[i])
 			}
 		}
 	}
-	b, err := binary.Append(nil, binary.LittleEndian, g.x)
-	if err != nil {
-		return err
-	}
-	return part.WriteAtAll(b, 0)
+	return part.WriteAtAll(g.encoded, 0)
 }
 
 // create writes a file of this rank, its end first.
@@ -148,11 +167,7 @@ func (g *program) create() error {
 	if err != nil {
 		return err
 	}
-	b, err := binary.Append(nil, binary.LittleEndian, g.x)
-	if err != nil {
-		return err
-	}
-	half := len(b) / 2
+	b, half := g.encoded, len(g.encoded)/2
 	if _, err := f.WriteAt(b[half:], int64(half)); err != nil {
 		return err
 	}
