@@ -39,6 +39,7 @@ type keeper struct {
 	points  map[uint64]*settled // settled points with an image, by number
 	place   *settled            // the settled point that is being made
 	spare   *checkpoint.Image   // memory of an image that is no longer needed
+	halfMem []byte              // memory of a Half that is no longer needed
 	results [][]byte            // encoded results of the calls of Once since the oldest of points
 	dropped int                 // number of earlier results
 	at      uint64              // the last settled point, and when it was made
@@ -83,7 +84,7 @@ func newKeeper(h *sharing, r *recovering) *keeper {
 func (k *keeper) begin() {
 	k.failure, k.entered, k.sections = nil, false, 0
 	k.held, k.out, k.pins = nil, nil, nil
-	k.points, k.place, k.spare = make(map[uint64]*settled), nil, nil
+	k.points, k.place, k.spare, k.halfMem = make(map[uint64]*settled), nil, nil, nil
 	k.once.kept, k.results, k.dropped, k.at = nil, nil, 0, 0
 	k.lacks.Store(false)
 	k.machine = kept.New(kept.Config{Replica: k.setup.Self.Replica, Room: inboxBytes, Strays: strayBytes,

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/intrahpc/intra/internal/base/checkpoint"
 	"github.com/intrahpc/intra/internal/job"
@@ -28,26 +29,27 @@ func (k *keeper) perform() {
 func (k *keeper) act(a *kept.Action) error {
 	switch a.Kind {
 	case kept.Send:
-		var payload []byte
 		if a.Frame.Kind == kept.Half {
-			payload = k.half(a)
+			k.out = append(k.out, k.half(a))
 		} else {
-			payload = k.copied(a.Mem)
+			k.out = append(k.out, k.pieces(a))
 		}
-		k.out = append(k.out, k.frame(a.Frame, payload))
 	case kept.Hold:
-		k.held = append(k.held, k.frame(a.Frame, k.copied(a.Mem)))
+		k.held = append(k.held, k.pieces(a))
 	case kept.SendHeld:
 		k.out = append(k.out, k.held[0])
 		k.held = k.held[1:]
 	case kept.DropHeld:
 		k.held = nil
 	case kept.Apply:
+		defer k.staged.put(&buffer{mem: a.Token.([]byte)})
 		return k.apply(a.Mem, a.Token.([]byte))
 	case kept.Copy:
-		return k.copyImage(a.Point)
+		return k.copyImage(a.Point, a.Parts)
 	case kept.Fill:
-		return fill(k.points[a.Point].image, a.Parts, a.Token.([]byte))
+		h := a.Token.(arrivedHalf)
+		k.halfMem = h.mem
+		return fill(k.points[a.Point].image, a.Parts, h.parts)
 	case kept.Discard:
 		k.discard(a.Point)
 	}
@@ -63,17 +65,18 @@ func (k *keeper) memory(s kept.Span, use func(mem []byte)) {
 	k.pins.in(s, use)
 }
 
-// copied returns a copy of the memory of spans.
-func (k *keeper) copied(spans []kept.Span) []byte {
-	n := uint64(0)
-	for _, s := range spans {
-		n += s.Hi - s.Lo
+// pieces makes a frame with a copy of memory of the program, or a frame without payload.
+func (k *keeper) pieces(a *kept.Action) *transport.Frame {
+	f := k.frame(a.Frame)
+	if len(a.Mem) == 0 {
+		return f
 	}
-	payload := make([]byte, 0, n)
-	for _, s := range spans {
-		k.memory(s, func(mem []byte) { payload = append(payload, mem...) })
+	p := f.Owner.(*outFrame)
+	for _, s := range a.Mem {
+		k.memory(s, func(mem []byte) { p.copied = append(p.copied, mem...) })
 	}
-	return payload
+	k.carry(f, p.copied)
+	return f
 }
 
 // apply copies a payload into the memory of spans.
@@ -91,8 +94,8 @@ func (k *keeper) apply(spans []kept.Span, payload []byte) error {
 	return nil
 }
 
-// half returns the payload of a Half: the proposal, and parts of an image.
-func (k *keeper) half(a *kept.Action) []byte {
+// half makes a Half. Its payload is the proposal, and memory of an image.
+func (k *keeper) half(a *kept.Action) *transport.Frame {
 	p := &a.Frame.Proposal
 	b := binary.LittleEndian.AppendUint64(nil, p.Speed)
 	b = binary.LittleEndian.AppendUint64(b, p.Points)
@@ -100,13 +103,22 @@ func (k *keeper) half(a *kept.Action) []byte {
 	for _, t := range p.Types {
 		b = binary.LittleEndian.AppendUint64(b, t)
 	}
-	im := k.points[a.Point].image
+	payload := [][]byte{b}
+	s := k.points[a.Point]
 	for _, part := range a.Parts {
-		for mem := range im.Part(part.Variable, part.Lo, part.Hi) {
-			b = append(b, mem...)
-		}
+		payload = slices.AppendSeq(payload, s.image.Part(part.Variable, part.Lo, part.Hi))
 	}
-	return b
+	f := k.frame(a.Frame)
+	f.Owner.(*outFrame).use = s.use
+	s.use.Add(1)
+	k.carry(f, payload...)
+	return f
+}
+
+// arrivedHalf is the payload of a Half that has arrived.
+type arrivedHalf struct {
+	mem   []byte // all of it
+	parts []byte // memory of the image
 }
 
 // parseHalf splits the payload of a Half.
@@ -143,17 +155,16 @@ func fill(im *checkpoint.Image, parts []kept.Part, payload []byte) error {
 	return nil
 }
 
-// frame makes a frame for the sibling. The memory in it counts as an update, for kill points
-// and statistics.
-func (k *keeper) frame(f kept.Frame, payload []byte) *transport.Frame {
-	out := k.outFrame(update.Message{Kind: update.KindKept, Task: int(f.Kind), Section: f.Number, Signature: f.Signature, Deaths: f.Bytes})
-	if f.Kind == kept.Applied || f.Kind == kept.Passed {
-		return out
-	}
-	out.Payload = append(out.Payload[:0], payload)
-	out.Mid = k.faults.Mid(job.KillUpdate)
-	k.stats.total.UpdateBytes += int64(len(payload))
-	return out
+// frame makes a frame for the sibling.
+func (k *keeper) frame(f kept.Frame) *transport.Frame {
+	return k.outFrame(update.Message{Kind: update.KindKept, Task: int(f.Kind), Section: f.Number, Signature: f.Signature, Deaths: f.Bytes})
+}
+
+// carry adds a payload to a frame. It counts as an update, for kill points and statistics.
+func (k *keeper) carry(f *transport.Frame, payload ...[]byte) {
+	f.Payload = append(f.Payload[:0], payload...)
+	f.Mid = k.faults.Mid(job.KillUpdate)
+	k.stats.total.UpdateBytes += int64(transport.Size(f.Payload))
 }
 
 // flush sends the waiting frames. The caller does not hold the lock. The frames of several
@@ -179,18 +190,32 @@ func (k *keeper) sibling() transport.Link { return k.peers[1-k.setup.Self.Replic
 // arrive handles a frame of the sibling, whose payload it keeps. The caller holds the lock.
 func (k *keeper) arrive(m update.Message, payload []byte) error {
 	f := kept.Frame{Kind: kept.FrameKind(m.Task), Number: m.Section, Signature: m.Signature, Bytes: m.Deaths}
+	var token any = payload
 	switch {
 	case k == nil || m.Task > int(kept.Passed):
 		return fmt.Errorf("%w: kind %d", errKept, m.Task)
 	case f.Kind == kept.Half:
+		h := arrivedHalf{mem: payload}
 		var err error
-		if f.Proposal, payload, err = parseHalf(payload); err != nil {
+		if f.Proposal, h.parts, err = parseHalf(payload); err != nil {
 			return err
 		}
+		token = h
 	case (f.Kind == kept.Pieces || f.Kind == kept.Whole) && f.Bytes != uint64(len(payload)):
 		return fmt.Errorf("%w: %d bytes, and not %d", errKept, len(payload), f.Bytes)
 	}
-	k.machine.Arrive(f, payload)
+	k.machine.Arrive(f, token)
 	k.perform()
 	return nil
+}
+
+// buffer returns memory for the payload of a frame of the sibling. Halves are large, so their
+// memory is used again and again: the memory of the last one is still mapped.
+func (k *keeper) buffer(m update.Message, n int) *buffer {
+	if m.Task != int(kept.Half) || cap(k.halfMem) < n {
+		return k.staged.get(n)
+	}
+	b := &buffer{mem: k.halfMem[:n]}
+	k.halfMem = nil
+	return b
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/intrahpc/intra/internal/base/checkpoint"
@@ -57,7 +58,7 @@ func (k *keeper) settle(point uint64) error {
 		if err != nil {
 			return err
 		}
-		k.place = &settled{number: point, place: place, output: answer.Output, image: im, calls: k.dropped + len(k.results)}
+		k.place = &settled{number: point, place: place, output: answer.Output, image: im, use: newUse(), calls: k.dropped + len(k.results)}
 		k.once.kept = &k.results
 		p.Registered, p.Proposal = registered(im), k.proposal(point)
 	}
@@ -108,14 +109,23 @@ func (k *keeper) proposal(point uint64) func() kept.Proposal {
 	}
 }
 
-// copyImage makes the image of a settled point. It holds the lock, because frames that arrive
-// later may have to fill parts of the image.
-func (k *keeper) copyImage(point uint64) error {
+// copyImage makes the image of a settled point, without the parts that this replica lacks. It
+// holds the lock, because frames that arrive later may have to fill these parts.
+func (k *keeper) copyImage(point uint64, lacks []kept.Part) error {
 	if k.place == nil || k.place.number != point {
 		return fmt.Errorf("an image of safe point %d was not prepared", point)
 	}
-	k.place.image = k.place.image.Clone(k.spare)
-	k.spare = nil
+	from := k.place.image
+	to := from.Blank(k.spare)
+	for v := range from.Variables() {
+		lo := uint64(0)
+		for ; len(lacks) > 0 && lacks[0].Variable == v; lacks = lacks[1:] {
+			to.Copy(from, v, lo, lacks[0].Lo)
+			lo = lacks[0].Hi
+		}
+		to.Copy(from, v, lo, math.MaxUint64)
+	}
+	k.place.image, k.spare = to, nil
 	k.points[point] = k.place
 	k.stats.total.Images++
 	return nil
@@ -128,7 +138,9 @@ func (k *keeper) discard(point uint64) {
 		return
 	}
 	delete(k.points, point)
-	k.spare = s.image
+	if s.use.Load() == 0 {
+		k.spare = s.image
+	}
 	if k.recovering.second.back != nil { // the journal is needed for the next run
 		return
 	}

@@ -146,6 +146,9 @@ func (p *process) perform() (did bool) {
 			for _, i := range p.program().registeredArrays() {
 				im = append(im, slices.Clone(p.mem[i]))
 			}
+			for _, x := range a.Parts {
+				clear(im[x.Variable][x.Lo:x.Hi])
+			}
 			p.images[a.Point] = im
 		case Fill:
 			data := a.Token.([]uint64)
