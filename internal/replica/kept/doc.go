@@ -20,8 +20,8 @@
 //   - Both replicas have the same map of their memory (holders) at the same place of the
 //     program. It changes where a section is left and where pieces are exchanged, and
 //     nowhere else. So both compute the same list of pieces, and none is asked for.
-//   - The owner sends pieces at its own entry, and the sibling applies them at its own: a
-//     replica may be sections ahead. A piece is never dropped, as an update may be, since
+//   - The owner sends pieces at its own entry, and the sibling applies them after its own: a
+//     replica may be sections ahead. Meanwhile tasks run that name no memory of the pieces. A piece is never dropped, as an update may be, since
 //     the sibling may be unable to compute it.
 //   - A replica waits for room only at safe points, where the sibling waits for nothing that
 //     this replica has yet to do. Waiting frames are sent first.
