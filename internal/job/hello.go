@@ -16,7 +16,7 @@ import (
 
 // Version is the version of the protocols between head and processes and between processes.
 // Both sides of a connection must have the same version.
-const Version = 16
+const Version = 17
 
 // Hello is the description of itself that a process sends when it joins. The program sets
 // Tag and Tasks; Join sets the rest.

@@ -1,12 +1,9 @@
 package engine
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"slices"
 
-	"github.com/intrahpc/intra/internal/base/checkpoint"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/replica/kept"
 	"github.com/intrahpc/intra/transport"
@@ -30,7 +27,7 @@ func (k *keeper) act(a *kept.Action) error {
 	switch a.Kind {
 	case kept.Send:
 		if a.Frame.Kind == kept.Half {
-			k.out = append(k.out, k.half(a))
+			k.sendHalf(a)
 		} else {
 			k.out = append(k.out, k.pieces(a))
 		}
@@ -47,9 +44,8 @@ func (k *keeper) act(a *kept.Action) error {
 	case kept.Copy:
 		return k.copyImage(a.Point, a.Parts)
 	case kept.Fill:
-		h := a.Token.(arrivedHalf)
-		k.halfMem = h.mem
-		return fill(k.points[a.Point].image, a.Parts, h.parts)
+		k.half.spare = a.Token.([]byte)
+		return fill(k.points[a.Point].image, a.Parts, k.half.spare)
 	case kept.Discard:
 		k.discard(a.Point)
 	}
@@ -94,67 +90,6 @@ func (k *keeper) apply(spans []kept.Span, payload []byte) error {
 	return nil
 }
 
-// half makes a Half. Its payload is the proposal, and memory of an image.
-func (k *keeper) half(a *kept.Action) *transport.Frame {
-	p := &a.Frame.Proposal
-	b := binary.LittleEndian.AppendUint64(nil, p.Speed)
-	b = binary.LittleEndian.AppendUint64(b, p.Points)
-	b = binary.LittleEndian.AppendUint32(b, uint32(len(p.Types)))
-	for _, t := range p.Types {
-		b = binary.LittleEndian.AppendUint64(b, t)
-	}
-	payload := [][]byte{b}
-	s := k.points[a.Point]
-	for _, part := range a.Parts {
-		payload = slices.AppendSeq(payload, s.image.Part(part.Variable, part.Lo, part.Hi))
-	}
-	f := k.frame(a.Frame)
-	f.Owner.(*outFrame).use = s.use
-	s.use.Add(1)
-	k.carry(f, payload...)
-	return f
-}
-
-// arrivedHalf is the payload of a Half that has arrived.
-type arrivedHalf struct {
-	mem   []byte // all of it
-	parts []byte // memory of the image
-}
-
-// parseHalf splits the payload of a Half.
-func parseHalf(b []byte) (p kept.Proposal, rest []byte, err error) {
-	if len(b) < 20 {
-		return p, nil, fmt.Errorf("%w: %d bytes of an image", errKept, len(b))
-	}
-	p.Speed, p.Points = binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])
-	n := binary.LittleEndian.Uint32(b[16:])
-	if b = b[20:]; uint64(len(b)) < 8*uint64(n) {
-		return p, nil, fmt.Errorf("%w: %d types in %d bytes", errKept, n, len(b))
-	}
-	for range n {
-		p.Types = append(p.Types, binary.LittleEndian.Uint64(b))
-		b = b[8:]
-	}
-	return p, b, nil
-}
-
-// fill copies a payload into parts of an image.
-func fill(im *checkpoint.Image, parts []kept.Part, payload []byte) error {
-	n := uint64(0)
-	for _, p := range parts {
-		n += p.Hi - p.Lo
-	}
-	if uint64(len(payload)) != n {
-		return fmt.Errorf("%w: %d bytes of an image for %d", errKept, len(payload), n)
-	}
-	for _, p := range parts {
-		for mem := range im.Part(p.Variable, p.Lo, p.Hi) {
-			payload = payload[copy(mem, payload):]
-		}
-	}
-	return nil
-}
-
 // frame makes a frame for the sibling.
 func (k *keeper) frame(f kept.Frame) *transport.Frame {
 	return k.outFrame(update.Message{Kind: update.KindKept, Task: int(f.Kind), Section: f.Number, Signature: f.Signature, Deaths: f.Bytes})
@@ -190,32 +125,25 @@ func (k *keeper) sibling() transport.Link { return k.peers[1-k.setup.Self.Replic
 // arrive handles a frame of the sibling, whose payload it keeps. The caller holds the lock.
 func (k *keeper) arrive(m update.Message, payload []byte) error {
 	f := kept.Frame{Kind: kept.FrameKind(m.Task), Number: m.Section, Signature: m.Signature, Bytes: m.Deaths}
-	var token any = payload
 	switch {
-	case k == nil || m.Task > int(kept.Passed):
+	case k == nil || m.Task > chunkArrived:
 		return fmt.Errorf("%w: kind %d", errKept, m.Task)
+	case m.Task == chunk:
+		return k.chunkArrives(m, payload)
+	case m.Task == chunkArrived:
+		k.half.underway--
+		k.continueHalf()
+		return nil
 	case f.Kind == kept.Half:
-		h := arrivedHalf{mem: payload}
 		var err error
-		if f.Proposal, h.parts, err = parseHalf(payload); err != nil {
+		if f.Proposal, err = parseProposal(payload); err != nil {
 			return err
 		}
-		token = h
+		payload, k.half.in = k.half.in, nil
 	case (f.Kind == kept.Pieces || f.Kind == kept.Whole) && f.Bytes != uint64(len(payload)):
 		return fmt.Errorf("%w: %d bytes, and not %d", errKept, len(payload), f.Bytes)
 	}
-	k.machine.Arrive(f, token)
+	k.machine.Arrive(f, payload)
 	k.perform()
 	return nil
-}
-
-// buffer returns memory for the payload of a frame of the sibling. Halves are large, so their
-// memory is used again and again: the memory of the last one is still mapped.
-func (k *keeper) buffer(m update.Message, n int) *buffer {
-	if m.Task != int(kept.Half) || cap(k.halfMem) < n {
-		return k.staged.get(n)
-	}
-	b := &buffer{mem: k.halfMem[:n]}
-	k.halfMem = nil
-	return b
 }

@@ -93,13 +93,20 @@ func registered(im *checkpoint.Image) (all []kept.Span) {
 }
 
 // proposal returns a function that proposes the next interval but one. It is about as long as
-// the requested age of an image.
+// the requested age of an image, or as the link needs for the parts of the image before.
 func (k *keeper) proposal(point uint64) func() kept.Proposal {
+	begun := k.now()
 	return func() kept.Proposal {
 		now, passed := k.now(), max(point-k.at, 1)
 		points := uint64(firstInterval)
-		if each := (now - k.since) / time.Duration(passed); k.at > 0 && each > 0 {
+		if each := (begun - k.since) / time.Duration(passed); k.at > 0 && each > 0 {
 			points = min(max(uint64(k.setup.Lag/each), 1), 8*passed)
+			if late := uint64((now - begun) / each); late > 0 { // this replica has waited for these parts
+				k.least = passed + late
+			} else {
+				k.least -= (k.least + 7) / 8
+			}
+			points = max(points, k.least)
 		}
 		if n := uint64(k.messages.Load().Runs().Bytes()); n > journalBytes {
 			points = min(points, max(passed*journalBytes/n, 1))

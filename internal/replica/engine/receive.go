@@ -57,11 +57,7 @@ func (r *updateReceiver) Begin(h *transport.Header) []byte {
 			defer r.changed()
 		}
 	}
-	if m.Kind == update.KindKept && r.keeper != nil {
-		r.buf = r.keeper.buffer(m, int(h.Size))
-	} else {
-		r.buf = r.staged.get(int(h.Size))
-	}
+	r.buf = r.staged.get(int(h.Size))
 	return r.buf.mem
 }
 
