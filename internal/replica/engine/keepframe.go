@@ -139,7 +139,8 @@ func (k *keeper) arrive(m update.Message, payload []byte) error {
 		if f.Proposal, err = parseProposal(payload); err != nil {
 			return err
 		}
-		payload, k.half.in = k.half.in, nil
+		payload = k.half.in[m.Section]
+		delete(k.half.in, m.Section)
 	case (f.Kind == kept.Pieces || f.Kind == kept.Whole) && f.Bytes != uint64(len(payload)):
 		return fmt.Errorf("%w: %d bytes, and not %d", errKept, len(payload), f.Bytes)
 	}

@@ -12,11 +12,12 @@ import (
 
 // halfTransfer sends the memory of images to the sibling, and receives its memory. Frames
 // before a Half carry that memory in chunks. Few of them are under way at a time, because the
-// program waits for other frames, which a link delivers in order.
+// program waits for other frames, which a link delivers in order. Two goroutines may flush
+// frames in any order, so a Half leaves when its chunks have arrived.
 type halfTransfer struct {
 	out      []*transport.Frame // chunks and Halves that are sent when earlier chunks have arrived
 	underway int                // number of chunks that have not arrived
-	in       []byte             // the chunks that have arrived since the last Half
+	in       map[uint64][]byte  // the chunks that have arrived, by settled point
 	spare    []byte             // memory of earlier chunks: it is large, and already mapped
 }
 
@@ -37,7 +38,7 @@ const (
 
 // sendHalf sends a Half: parts of an image, and a proposal.
 func (k *keeper) sendHalf(a *kept.Action) {
-	s, total := k.points[a.Point], uint64(0)
+	s, total, at := k.points[a.Point], uint64(0), uint64(0)
 	for _, part := range a.Parts {
 		total += part.Hi - part.Lo
 	}
@@ -46,12 +47,12 @@ func (k *keeper) sendHalf(a *kept.Action) {
 		for mem := range s.image.Part(part.Variable, part.Lo, part.Hi) {
 			for len(mem) > 0 {
 				n := min(size, len(mem))
-				f := k.outFrame(update.Message{Kind: update.KindKept, Task: chunk, Section: a.Point, Deaths: total})
+				f := k.outFrame(update.Message{Kind: update.KindKept, Task: chunk, Section: a.Point, Signature: at, Deaths: total})
 				f.Owner.(*outFrame).use = s.use
 				s.use.Add(1)
 				k.carry(f, mem[:n])
 				k.half.out = append(k.half.out, f)
-				mem = mem[n:]
+				mem, at = mem[n:], at+uint64(n)
 			}
 		}
 	}
@@ -65,27 +66,35 @@ func (k *keeper) sendHalf(a *kept.Action) {
 func (k *keeper) continueHalf() {
 	for len(k.half.out) > 0 && k.half.underway < chunksUnderway {
 		f := k.half.out[0]
-		k.half.out = k.half.out[1:]
-		if int(f.Header.Args[1]) == chunk {
+		switch {
+		case int(f.Header.Args[1]) == chunk:
 			k.half.underway++
+		case k.half.underway > 0:
+			return
 		}
+		k.half.out = k.half.out[1:]
 		k.out = append(k.out, f)
 	}
 }
 
 // chunkArrives handles a chunk, and answers it.
 func (k *keeper) chunkArrives(m update.Message, payload []byte) error {
-	h := &k.half
-	if len(h.in) == 0 {
-		h.in, h.spare = h.spare[:0], nil
-		if uint64(cap(h.in)) < m.Deaths {
-			h.in = make([]byte, 0, m.Deaths)
+	h, at, total := &k.half, m.Signature, m.Deaths
+	mem, ok := h.in[m.Section]
+	if !ok {
+		if mem, h.spare = h.spare, nil; uint64(cap(mem)) < total {
+			mem = make([]byte, total)
 		}
+		if h.in == nil {
+			h.in = make(map[uint64][]byte)
+		}
+		mem = mem[:total]
+		h.in[m.Section] = mem
 	}
-	if uint64(len(h.in)+len(payload)) > m.Deaths {
-		return fmt.Errorf("%w: %d bytes of an image, and not %d", errKept, len(h.in)+len(payload), m.Deaths)
+	if n := uint64(len(mem)); n != total || at > n || uint64(len(payload)) > n-at {
+		return fmt.Errorf("%w: %d bytes at %d of an image, and not %d", errKept, len(payload), at, n)
 	}
-	h.in = append(h.in, payload...)
+	copy(mem[at:], payload)
 	k.staged.put(&buffer{mem: payload})
 	k.out = append(k.out, k.outFrame(update.Message{Kind: update.KindKept, Task: chunkArrived, Section: m.Section}))
 	return nil
