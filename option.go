@@ -28,8 +28,8 @@ type keepOption bool
 // Keep declares that no code outside of sections accesses what the tasks of the section
 // write, except after [Fetch] or [Process.Settle]. So in a job with intrarun -lag the results
 // may stay on the replica that has computed them, until a task or a message needs them.
-// The section has the static schedule. Keep has no effect in other jobs, and in ranks that do
-// not have two replicas.
+// The section has the static schedule while its results are kept. Keep has no effect in other
+// jobs, and in ranks that do not have two replicas.
 const Keep = keepOption(true)
 
 // Apply implements [SectionOption].

@@ -83,17 +83,19 @@ func TestParseSection(t *testing.T) {
 	args, errs = ParseSection("keep sched(static)", 1)
 	require.Empty(t, errs)
 	require.Equal(t, SectionArgs{Sched: "static", Keep: true}, args)
+	args, errs = ParseSection("sched(replicate) keep", 1)
+	require.Empty(t, errs)
+	require.Equal(t, SectionArgs{Sched: "replicate", Keep: true}, args)
 	for text, want := range map[string]string{
-		"keep keep":             "clause keep is there twice",
-		"keep sched(adaptive)":  "a section with keep has the schedule static: leave out sched(adaptive), or keep",
-		"sched(replicate) keep": "a section with keep has the schedule static: leave out sched(replicate), or keep",
-		"keep(x)":               "found (, want on(process)",
-		"on(p[0])":              "found [, want ) after the process",
-		"on(p) on(q)":           "clause on is there twice",
-		"sched(static":          "found the end of the line, want ) after the schedule",
-		"sched(statik)":         "unknown schedule statik (did you mean static?)",
-		"schedule(other)":       `unknown clause "schedule" of //intra:section (did you mean sched?)`,
-		"p":                     `unknown clause "p"`,
+		"keep keep":            "clause keep is there twice",
+		"keep sched(adaptive)": "a section with keep has the schedule static: leave out sched(adaptive), or keep",
+		"keep(x)":              "found (, want on(process)",
+		"on(p[0])":             "found [, want ) after the process",
+		"on(p) on(q)":          "clause on is there twice",
+		"sched(static":         "found the end of the line, want ) after the schedule",
+		"sched(statik)":        "unknown schedule statik (did you mean static?)",
+		"schedule(other)":      `unknown clause "schedule" of //intra:section (did you mean sched?)`,
+		"p":                    `unknown clause "p"`,
 	} {
 		_, errs := ParseSection(text, 1)
 		require.NotEmpty(t, errs, text)

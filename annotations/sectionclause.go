@@ -77,9 +77,10 @@ func (p *clauseParser) schedule(args *SectionArgs) {
 	p.errorf(p.off, "unknown schedule %s%s (want static, adaptive or replicate)", p.found(), didYouMean(name, Schedules))
 }
 
-// static reports an error if a section with keep has a schedule other than static.
+// static reports an error if a section with keep has the adaptive schedule. With replicate it is
+// replicated where nothing is kept.
 func (p *clauseParser) static(at int, args *SectionArgs) {
-	if args.Keep && args.Sched != "" && args.Sched != "static" {
+	if args.Keep && args.Sched == "adaptive" {
 		p.errorf(at, "a section with keep has the schedule static: leave out sched(%s), or keep", args.Sched)
 	}
 }

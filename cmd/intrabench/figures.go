@@ -58,6 +58,7 @@ func runFigures(ctx context.Context, args []string, out io.Writer) error {
 	limits := fs.String("limits", "", "also share over links of these `bandwidths`, like 0.5,1,2.5GB/s, and compare with the model and with what should be decided")
 	list := fs.String("only", "", "run these `configurations` only, like native,auto or \"native at 3GB/s,send at 3GB/s\"; the first is what others are compared with")
 	between := hostsFlag(fs)
+	lag := fs.Duration("lag", 0, "also leave results where they were computed, with intrarun -lag `DURATION`, over each kind of link; a run should last at least ten times as long")
 	numbers := jsonFlag(fs, args)
 	plotFile := fs.String("plot", "", "draw the figures to `FILE`, .svg, .png or .pdf")
 	quiet := quietFlag(fs)
@@ -68,8 +69,12 @@ func runFigures(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if *lag < 0 {
+		return errors.New("-lag must not be negative")
+	}
 	if *app != figures.HPCCG && *app != figures.GTC {
 		o.points, o.steps, o.rounds, o.doubled, o.hosts = [3]int{pr.NX, pr.NY, pr.NZ}, *steps, rounds, *doubled, *between
+		o.lag = *lag
 		o.usual(fs)
 		o.limits, o.json, o.plot, o.quiet = *limits, numbers, *plotFile, *quiet
 		all, err := o.proxies(names)
@@ -83,19 +88,20 @@ func runFigures(ctx context.Context, args []string, out io.Writer) error {
 	}
 	if *app == figures.GTC {
 		gtc.Tasks, gtc.Steps = pr.Tasks, *steps
-		o := gtcOptions{problem: gtc, rounds: rounds, doubled: *doubled, hosts: *between, limits: *limits, only: *list, json: numbers, plot: *plotFile, quiet: *quiet}
+		o := gtcOptions{problem: gtc, rounds: rounds, doubled: *doubled, hosts: *between, lag: *lag, limits: *limits, only: *list, json: numbers, plot: *plotFile, quiet: *quiet}
 		return runGTC(ctx, o, out)
 	}
 	configs := []figures.Config{figures.Native, figures.Replicated, figures.Static, figures.Send}
 	if !*between { // without direct stores, this configuration equals Send
 		configs = append(configs, figures.Auto)
 	}
+	configs = withKept(configs, *between, *lag)
 	for _, l := range splitLimits(*limits) {
 		c, err := figures.Limited(l)
 		if err != nil {
 			return err
 		}
-		configs = append(configs, limited(c, *between)...)
+		configs = append(configs, limited(c, *between, *lag)...)
 	}
 	if configs, err = only(configs, *list); err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"io"
 	"runtime"
 	"slices"
+	"time"
 
 	"github.com/intrahpc/intra/cmd/intrabench/internal/figures"
 	"github.com/intrahpc/intra/cmd/intrabench/internal/inout"
@@ -21,6 +22,7 @@ type gtcOptions struct {
 	rounds  int
 	doubled bool
 	hosts   bool
+	lag     time.Duration
 	limits  string
 	only    string
 	json    *jsonFile
@@ -55,12 +57,13 @@ func (o gtcOptions) check() ([]figures.Config, error) {
 		if err != nil {
 			return nil, err
 		}
-		overLinks = append(overLinks, limited(c, o.hosts)...)
+		overLinks = append(overLinks, limited(c, o.hosts, o.lag)...)
 	}
-	configs := figures.GTCConfigs(o.doubled, overLinks...)
+	configs := figures.GTCConfigs(o.doubled)
 	if o.hosts { // without direct stores, this configuration equals Send
 		configs = slices.DeleteFunc(configs, func(c figures.Config) bool { return c.Name == figures.Auto.Name })
 	}
+	configs = append(withKept(configs, o.hosts, o.lag), overLinks...)
 	return only(configs, o.only)
 }
 

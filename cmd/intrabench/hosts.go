@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"time"
 
 	"github.com/intrahpc/intra/cmd/intrabench/internal/figures"
 	"github.com/intrahpc/intra/internal/testkit/netns"
@@ -17,15 +18,31 @@ func hostsFlag(fs *flag.FlagSet) *bool {
 }
 
 // limited returns the configurations for links of a bandwidth: one that shares if that saves
-// time, and one that always shares. Between hosts, the native run has such links, too.
-func limited(c figures.Config, between bool) (all []figures.Config) {
+// time, one that always shares and, with a lag, one that keeps results. Between hosts, the
+// native run has such links, too.
+func limited(c figures.Config, between bool, lag time.Duration) (all []figures.Config) {
 	if between {
 		all = figures.Beside(c)
 		c = all[1]
 	} else {
 		all = []figures.Config{c}
 	}
-	return append(all, figures.Forced(c))
+	all = append(all, figures.Forced(c))
+	if lag > 0 {
+		all = append(all, figures.Kept(c, lag))
+	}
+	return all
+}
+
+// withKept adds a configuration that keeps results, if there is a lag.
+func withKept(configs []figures.Config, between bool, lag time.Duration) []figures.Config {
+	switch {
+	case lag == 0:
+		return configs
+	case between:
+		return append(configs, figures.Kept(figures.Send, lag))
+	}
+	return append(configs, figures.Kept(figures.Auto, lag))
 }
 
 // apart makes the programs run on two hosts, if requested. It returns a function that removes

@@ -15,8 +15,8 @@ import (
 func TestHosts(t *testing.T) {
 	netns.TestPair(t).Close()
 	for args, program := range map[string]string{
-		"figures -app hpcg -hosts -nx 16 -ny 16 -nz 16 -limits 1GB/s": "hpcg",
-		"figures -hosts -nx 8 -ny 8 -nz 8 -iters 5 -limits 1GB/s":     "HPCCG",
+		"figures -app hpcg -hosts -nx 16 -ny 16 -nz 16 -limits 1GB/s":     "hpcg",
+		"figures -hosts -nx 8 -ny 8 -nz 8 -iters 5 -limits 1GB/s -lag 1s": "HPCCG",
 
 		"figures -app gtc -hosts -micell 2 -mpsi 10 -mthetamax 24 -steps 1 -tasks 4 -limits 1GB/s": "GTC",
 	} {

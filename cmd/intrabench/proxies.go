@@ -11,6 +11,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/intrahpc/intra/cmd/intrabench/internal/figures"
 )
@@ -29,6 +30,7 @@ type proxyOptions struct {
 	vars, sets, steps               int
 	rounds                          int
 	doubled, hosts                  bool
+	lag                             time.Duration
 	limits                          string
 	json                            *jsonFile
 	plot                            string
@@ -83,6 +85,7 @@ func (f *proxyOptions) check() ([]figures.Config, error) {
 	if f.hosts { // between hosts no stores are possible
 		configs = slices.DeleteFunc(configs, func(c figures.Config) bool { return c.Name == figures.Stored.Name })
 	}
+	configs = withKept(configs, f.hosts, f.lag)
 	if f.limits != "" { // static gives the size of all updates
 		configs = append(configs, figures.Static)
 	}
@@ -91,7 +94,7 @@ func (f *proxyOptions) check() ([]figures.Config, error) {
 		if err != nil {
 			return nil, err
 		}
-		configs = append(configs, limited(c, f.hosts)...)
+		configs = append(configs, limited(c, f.hosts, f.lag)...)
 	}
 	return configs, nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/comm"
 	"github.com/intrahpc/intra/examples/gtc/internal/grid"
 	"github.com/intrahpc/intra/examples/gtc/internal/ions"
@@ -28,6 +29,9 @@ func (s *simulation) diagnose(step int) (*diagnosis, error) {
 	type all struct {
 		ions.Sums
 		MeanSquare float64
+	}
+	if err := intra.Fetch(s.p, s.sums); err != nil {
+		return nil, err
 	}
 	local := all{MeanSquare: s.fields.MeanSquare()}
 	for i := range s.sums {

@@ -63,4 +63,10 @@ func TestKillsOfRealProcesses(t *testing.T) {
 			require.Equal(t, job.CauseInjected, report.Failures[0].Cause, flags)
 		}
 	}
+	for _, kept := range []string{"-n 1 -r 2 -lag 1ms -fault stale", "-n 2 -r 2 -lag 1ms -fault stale -kill 1.0@section:20"} {
+		want, _ := intrarun(t, kept[:4]+" -r 1", binaries.Plain(t, folder), args)
+		got, report := intrarun(t, kept, gtc, args)
+		require.Equal(t, want, got, kept)
+		report.RequireFired(t)
+	}
 }

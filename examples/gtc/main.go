@@ -113,6 +113,9 @@ func simulate(p *intra.Process, set settings, progress func(diagnosis)) (*simula
 // digest returns, on rank 0, the digest of the state of all ranks: coordinates of the ions
 // and the potential.
 func (s *simulation) digest() (string, error) {
+	if err := s.p.Settle(); err != nil {
+		return "", err
+	}
 	now := &s.ions.Now
 	return digest.Of(s.p.World(), now.Psi, now.Theta, now.Zeta, now.Rho, now.Weight, s.ions.Mu, s.fields.Potential)
 }

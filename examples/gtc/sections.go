@@ -15,21 +15,25 @@ func (s *simulation) load() {
 }
 
 // predict moves the ions by half a step, in shared tasks.
-func (s *simulation) predict(dt float64) {
+func (s *simulation) predict(dt float64) error {
 	defer clock(&s.seconds.Push)()
+	if err := intra.Fetch(s.p, s.sums); err != nil {
+		return err
+	}
 	clear(s.sums)
 	task := 0
-	//intra:section on(s.p)
+	//intra:section on(s.p) keep
 	for lo, hi := range intra.Blocks(s.ions.Len(), s.tasks) {
 		s.ions.Predict(&s.field, dt, lo, hi, &s.sums[task])
 		task++
 	}
+	return nil
 }
 
 // correct moves the ions by the whole step, in place, in shared tasks.
 func (s *simulation) correct(dt float64) {
 	defer clock(&s.seconds.Push)()
-	//intra:section on(s.p)
+	//intra:section on(s.p) keep
 	for lo, hi := range intra.Blocks(s.ions.Len(), s.tasks) {
 		s.ions.Correct(&s.field, dt, lo, hi)
 	}
@@ -39,7 +43,7 @@ func (s *simulation) correct(dt float64) {
 // own field.
 func (s *simulation) charge() {
 	task := 0
-	//intra:section on(s.p)
+	//intra:section on(s.p) keep
 	for lo, hi := range intra.Blocks(s.ions.Len(), len(s.parts)) {
 		s.ions.Charge(s.grid, lo, hi, s.parts[task])
 		task++
@@ -57,7 +61,7 @@ func (s *simulation) average(plane int) {
 // measureHeat measures the heat of the ions, in shared tasks. It returns the number of
 // tasks.
 func (s *simulation) measureHeat() (tasks int) {
-	//intra:section on(s.p)
+	//intra:section on(s.p) keep
 	for lo, hi := range intra.Blocks(s.ions.Len(), s.tasks) {
 		s.ions.Heat(s.grid, lo, hi, &s.heat[tasks])
 		tasks++
@@ -67,7 +71,7 @@ func (s *simulation) measureHeat() (tasks int) {
 
 // restore subtracts the excess of temperature from the weights, in shared tasks.
 func (s *simulation) restore() {
-	//intra:section on(s.p)
+	//intra:section on(s.p) keep
 	for lo, hi := range intra.Blocks(s.ions.Len(), s.tasks) {
 		s.ions.Restore(s.grid, s.excess, lo, hi)
 	}

@@ -18,9 +18,9 @@ import (
 //go:embed sections.go
 var intraSourceSections string
 
-var _ = intraruntime.Embedded("sections_intra.go", intraSourceSections, "6355d30e8aff6aa68ea69d737246e78c12780de735827ec9f91c418fef5ac70c")
+var _ = intraruntime.Embedded("sections_intra.go", intraSourceSections, "ce8b6e75b3141335a31a27bf2f36347f301aaa49cdc662a10bf9d8cc83952211")
 
-var _ = intraruntime.Lines("26:10 28:11 30:12 32:13 33:13 38:18 43:22 45:23 48:25 49:25 54:30 57:32 59:33 61:34 62:34 68:40 71:42 73:43 76:45 77:45 82:50 84:51 86:52 88:53 89:53 95:59 97:60 99:61 102:63 103:63 109:69 111:70 113:71 115:72 116:72")
+var _ = intraruntime.Lines("26:10 28:11 30:12 32:13 33:13 38:18 46:25 48:26 51:28 52:28 58:34 61:36 63:37 65:38 66:38 72:44 75:46 77:47 80:49 81:49 86:54 88:55 90:56 92:57 93:57 99:63 101:64 103:65 106:67 107:67 113:73 115:74 117:75 119:76 120:76")
 
 // load turns random numbers into a plasma, in shared tasks.
 func (s *simulation) load() {
@@ -35,27 +35,31 @@ func (s *simulation) load() {
 }
 
 // predict moves the ions by half a step, in shared tasks.
-func (s *simulation) predict(dt float64) {
+func (s *simulation) predict(dt float64) error {
 	defer clock(&s.seconds.Push)()
+	if err := intra.Fetch(s.p, s.sums); err != nil {
+		return err
+	}
 	clear(s.sums)
 	task := 0
-	//intra:section on(s.p)
+	//intra:section on(s.p) keep
 	{
-		section := s.p.Section(intraruntime.At("gtc/sections.go:23"))
+		section := s.p.Section(intraruntime.At("gtc/sections.go:26"), intra.Keep)
 		for lo, hi := range intra.Blocks(s.ions.Len(), s.tasks) {
 			ions0.LaunchIonsPredict(section, s.ions, &s.field, dt, lo, hi, &s.sums[task])
 			task++
 		}
 		section.MustEnd()
 	}
+	return nil
 }
 
 // correct moves the ions by the whole step, in place, in shared tasks.
 func (s *simulation) correct(dt float64) {
 	defer clock(&s.seconds.Push)()
-	//intra:section on(s.p)
+	//intra:section on(s.p) keep
 	{
-		section := s.p.Section(intraruntime.At("gtc/sections.go:33"))
+		section := s.p.Section(intraruntime.At("gtc/sections.go:37"), intra.Keep)
 		for lo, hi := range intra.Blocks(s.ions.Len(), s.tasks) {
 			ions0.LaunchIonsCorrect(section, s.ions, &s.field, dt, lo, hi)
 		}
@@ -67,9 +71,9 @@ func (s *simulation) correct(dt float64) {
 // own field.
 func (s *simulation) charge() {
 	task := 0
-	//intra:section on(s.p)
+	//intra:section on(s.p) keep
 	{
-		section := s.p.Section(intraruntime.At("gtc/sections.go:43"))
+		section := s.p.Section(intraruntime.At("gtc/sections.go:47"), intra.Keep)
 		for lo, hi := range intra.Blocks(s.ions.Len(), len(s.parts)) {
 			ions0.LaunchIonsCharge(section, s.ions, s.grid, lo, hi, s.parts[task])
 			task++
@@ -82,7 +86,7 @@ func (s *simulation) charge() {
 func (s *simulation) average(plane int) {
 	//intra:section on(s.p)
 	{
-		section := s.p.Section(intraruntime.At("gtc/sections.go:52"))
+		section := s.p.Section(intraruntime.At("gtc/sections.go:56"))
 		for lo, hi := range intra.Blocks(s.grid.Points, s.tasks) {
 			fields.LaunchPoissonAverage(section, s.poisson, plane, lo, hi)
 		}
@@ -93,9 +97,9 @@ func (s *simulation) average(plane int) {
 // measureHeat measures the heat of the ions, in shared tasks. It returns the number of
 // tasks.
 func (s *simulation) measureHeat() (tasks int) {
-	//intra:section on(s.p)
+	//intra:section on(s.p) keep
 	{
-		section := s.p.Section(intraruntime.At("gtc/sections.go:61"))
+		section := s.p.Section(intraruntime.At("gtc/sections.go:65"), intra.Keep)
 		for lo, hi := range intra.Blocks(s.ions.Len(), s.tasks) {
 			ions0.LaunchIonsHeat(section, s.ions, s.grid, lo, hi, &s.heat[tasks])
 			tasks++
@@ -107,9 +111,9 @@ func (s *simulation) measureHeat() (tasks int) {
 
 // restore subtracts the excess of temperature from the weights, in shared tasks.
 func (s *simulation) restore() {
-	//intra:section on(s.p)
+	//intra:section on(s.p) keep
 	{
-		section := s.p.Section(intraruntime.At("gtc/sections.go:71"))
+		section := s.p.Section(intraruntime.At("gtc/sections.go:75"), intra.Keep)
 		for lo, hi := range intra.Blocks(s.ions.Len(), s.tasks) {
 			ions0.LaunchIonsRestore(section, s.ions, s.grid, s.excess, lo, hi)
 		}

@@ -118,7 +118,9 @@ func (s *simulation) step(number int) (d *diagnosis, err error) {
 		return nil, err
 	}
 	s.ions.Begin()
-	s.predict(dt / 2)
+	if err := s.predict(dt / 2); err != nil {
+		return nil, err
+	}
 	if due {
 		if d, err = s.diagnose(number); err != nil {
 			return nil, err
@@ -157,6 +159,11 @@ func (s *simulation) findField() error {
 // that they create there.
 func (s *simulation) redistribute(old bool) error {
 	done := clock(&s.seconds.Shift)
+	if s.grid.Wedges > 1 { // ions move from array to array
+		if err := intra.Fetch(s.p, s.ions.Arrays()...); err != nil {
+			return err
+		}
+	}
 	err := s.ions.Shift(s.p.World(), s.grid, old)
 	done()
 	if err != nil {
@@ -164,7 +171,9 @@ func (s *simulation) redistribute(old bool) error {
 	}
 	done = clock(&s.seconds.Charge)
 	s.charge()
-	err = s.fields.Collect(s.parts)
+	if err = intra.Fetch(s.p, s.parts...); err == nil {
+		err = s.fields.Collect(s.parts)
+	}
 	done()
 	if err != nil {
 		return err
@@ -197,7 +206,11 @@ func (s *simulation) solve() error {
 func (s *simulation) keepProfile() error {
 	defer clock(&s.seconds.Push)()
 	var all ions.Heat
-	for i := range s.measureHeat() {
+	tasks := s.measureHeat()
+	if err := intra.Fetch(s.p, s.heat); err != nil {
+		return err
+	}
+	for i := range tasks {
 		all.Add(&s.heat[i])
 	}
 	all, err := comm.AllreduceValue(s.p.World(), all, func(a, b ions.Heat) ions.Heat {

@@ -115,6 +115,8 @@ func TestKills(t *testing.T) {
 		{2, "-r 2 -direct", "0.1@section:50 1.0@section:120"},
 		{2, "-r 2 -replace", "0.1@section:40"},
 		{2, "-r 1 -spares 1 -backup 5", "1.0@section:150"},
+		{1, "-r 2 -lag 1ms -fault stale", "0.1@section:100"},
+		{2, "-r 2 -lag 1ms -fault stale -link tcp", "1.0@update:90"},
 	} {
 		flags := fmt.Sprintf("-n %d %s", c.ranks, c.flags)
 		for _, kill := range strings.Fields(c.kills) {

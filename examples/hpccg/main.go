@@ -97,6 +97,9 @@ func run(p *intra.Process, set settings) error {
 	if err != nil {
 		return err
 	}
+	if err := intra.Fetch(p, s.x); err != nil {
+		return err
+	}
 	if err := s.out.close(s.x); err != nil {
 		return err
 	}

@@ -48,6 +48,9 @@ func (o *output) write(x []float64) error {
 	if o.field == "" {
 		return nil
 	}
+	if err := intra.Fetch(o.p, x); err != nil {
+		return err
+	}
 	b, err := binary.Append(make([]byte, 0, 8*len(x)), binary.LittleEndian, x)
 	if err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 // waxpby computes w = alpha·x + beta·y.
 func (s *solver) waxpby(alpha float64, x []float64, beta float64, y, w []float64) {
 	defer s.clock(&s.seconds.Waxpby)()
-	//intra:section on(s.p)
+	//intra:section on(s.p) keep
 	for lo, hi := range intra.Blocks(len(w), s.tasks) {
 		waxpby(s.how, alpha, x[lo:hi], beta, y[lo:hi], w[lo:hi])
 	}
@@ -20,7 +20,7 @@ func (s *solver) waxpby(alpha float64, x []float64, beta float64, y, w []float64
 // ddot returns this rank's part of the inner product of x and y.
 func (s *solver) ddot(x, y []float64) (sum float64) {
 	defer s.clock(&s.seconds.Ddot)()
-	//intra:section on(s.p)
+	//intra:section on(s.p) keep
 	for lo, hi := range intra.Blocks(len(x), s.tasks) {
 		sum += ddot(s.how, x[lo:hi], y[lo:hi])
 	}
@@ -30,7 +30,7 @@ func (s *solver) ddot(x, y []float64) (sum float64) {
 // sparsemv computes y = A·x.
 func (s *solver) sparsemv(x, y []float64) {
 	defer s.clock(&s.seconds.Sparsemv)()
-	//intra:section on(s.p)
+	//intra:section on(s.p) keep
 	for lo, hi := range intra.Blocks(len(y), s.tasks) {
 		sparsemv(s.a, lo, x, y[lo:hi])
 	}
@@ -40,7 +40,7 @@ func (s *solver) sparsemv(x, y []float64) {
 // of w with itself.
 func (s *solver) waxpbyDot(alpha float64, x []float64, beta float64, y, w []float64) (sum float64) {
 	defer s.clock(&s.seconds.Waxpby)()
-	//intra:section on(s.p)
+	//intra:section on(s.p) keep
 	for lo, hi := range intra.Blocks(len(w), s.tasks) {
 		sum += waxpbyDot(s.how, alpha, x[lo:hi], beta, y[lo:hi], w[lo:hi])
 	}
@@ -51,7 +51,7 @@ func (s *solver) waxpbyDot(alpha float64, x []float64, beta float64, y, w []floa
 // y.
 func (s *solver) sparsemvDot(x, y []float64) (sum float64) {
 	defer s.clock(&s.seconds.Sparsemv)()
-	//intra:section on(s.p)
+	//intra:section on(s.p) keep
 	for lo, hi := range intra.Blocks(len(y), s.tasks) {
 		sum += sparsemvDot(s.how, s.a, lo, s.box.first(), x, y[lo:hi])
 	}

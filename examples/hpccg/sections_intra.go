@@ -16,16 +16,16 @@ import (
 //go:embed sections.go
 var intraSourceSections string
 
-var _ = intraruntime.Embedded("sections_intra.go", intraSourceSections, "41cc6002a93a94487bd6af9a55ecf29c1daeb63e211688997074a575f4bfdf20")
+var _ = intraruntime.Embedded("sections_intra.go", intraSourceSections, "4617b26326a9764cb29e2d7bad54075ba549be39890820d784fd2e650cd9059e")
 
 var _ = intraruntime.Lines("24:12 27:14 29:15 31:16 32:16 37:21 40:23 42:24 44:25 45:25 51:31 54:33 56:34 58:35 59:35 65:41 68:43 70:44 72:45 73:45 80:52 83:54 85:55 87:56 88:56")
 
 // waxpby computes w = alpha·x + beta·y.
 func (s *solver) waxpby(alpha float64, x []float64, beta float64, y, w []float64) {
 	defer s.clock(&s.seconds.Waxpby)()
-	//intra:section on(s.p)
+	//intra:section on(s.p) keep
 	{
-		section := s.p.Section(intraruntime.At("hpccg/sections.go:15"))
+		section := s.p.Section(intraruntime.At("hpccg/sections.go:15"), intra.Keep)
 		for lo, hi := range intra.Blocks(len(w), s.tasks) {
 			launchWaxpby(section, s.how, alpha, x[lo:hi], beta, y[lo:hi], w[lo:hi])
 		}
@@ -36,9 +36,9 @@ func (s *solver) waxpby(alpha float64, x []float64, beta float64, y, w []float64
 // ddot returns this rank's part of the inner product of x and y.
 func (s *solver) ddot(x, y []float64) (sum float64) {
 	defer s.clock(&s.seconds.Ddot)()
-	//intra:section on(s.p)
+	//intra:section on(s.p) keep
 	{
-		section := s.p.Section(intraruntime.At("hpccg/sections.go:24"))
+		section := s.p.Section(intraruntime.At("hpccg/sections.go:24"), intra.Keep)
 		for lo, hi := range intra.Blocks(len(x), s.tasks) {
 			launchDdot(section, s.how, x[lo:hi], y[lo:hi], &sum)
 		}
@@ -50,9 +50,9 @@ func (s *solver) ddot(x, y []float64) (sum float64) {
 // sparsemv computes y = A·x.
 func (s *solver) sparsemv(x, y []float64) {
 	defer s.clock(&s.seconds.Sparsemv)()
-	//intra:section on(s.p)
+	//intra:section on(s.p) keep
 	{
-		section := s.p.Section(intraruntime.At("hpccg/sections.go:34"))
+		section := s.p.Section(intraruntime.At("hpccg/sections.go:34"), intra.Keep)
 		for lo, hi := range intra.Blocks(len(y), s.tasks) {
 			launchSparsemv(section, s.a, lo, x, y[lo:hi])
 		}
@@ -64,9 +64,9 @@ func (s *solver) sparsemv(x, y []float64) {
 // of w with itself.
 func (s *solver) waxpbyDot(alpha float64, x []float64, beta float64, y, w []float64) (sum float64) {
 	defer s.clock(&s.seconds.Waxpby)()
-	//intra:section on(s.p)
+	//intra:section on(s.p) keep
 	{
-		section := s.p.Section(intraruntime.At("hpccg/sections.go:44"))
+		section := s.p.Section(intraruntime.At("hpccg/sections.go:44"), intra.Keep)
 		for lo, hi := range intra.Blocks(len(w), s.tasks) {
 			launchWaxpbyDot(section, s.how, alpha, x[lo:hi], beta, y[lo:hi], w[lo:hi], &sum)
 		}
@@ -79,9 +79,9 @@ func (s *solver) waxpbyDot(alpha float64, x []float64, beta float64, y, w []floa
 // y.
 func (s *solver) sparsemvDot(x, y []float64) (sum float64) {
 	defer s.clock(&s.seconds.Sparsemv)()
-	//intra:section on(s.p)
+	//intra:section on(s.p) keep
 	{
-		section := s.p.Section(intraruntime.At("hpccg/sections.go:55"))
+		section := s.p.Section(intraruntime.At("hpccg/sections.go:55"), intra.Keep)
 		for lo, hi := range intra.Blocks(len(y), s.tasks) {
 			launchSparsemvDot(section, s.how, s.a, lo, s.box.first(), x, y[lo:hi], &sum)
 		}

@@ -227,8 +227,11 @@ func (b *benchmark) testSymmetry() error {
 		return z
 	}
 	precondition := func(x []float64) []float64 {
-		copy(s.r, x)
 		if err == nil {
+			err = intra.Fetch(s.p, s.r)
+		}
+		if err == nil {
+			copy(s.r, x)
 			err = s.precondition()
 		}
 		return s.op.x

@@ -67,7 +67,9 @@ func TestKills(t *testing.T) {
 		{Flags: "-n 2 -r 2 -sched static -link unix", Kills: "0.0@update:770"},
 		{Flags: "-n 2 -r 2 -replace", Kills: "0.1@section:400 1.0@section:900"},
 		{Flags: "-n 2 -r 1 -spares 1 -backup 20", Kills: "1.0@section:1500"},
-	}, 1, 3, 4, 7, 9, 10)...)
+		{Flags: "-n 2 -r 2 -lag 1ms -fault stale", Kills: "1.0@section:1500"},
+		{Args: "-smoother colour", Flags: "-r 2 -lag 1ms -fault stale", Kills: "0.1@task:900"},
+	}, 1, 3, 4, 7, 9, 10, 11)...)
 }
 
 // A run without -json prints text for people.

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 
+	"github.com/intrahpc/intra"
 	"github.com/intrahpc/intra/comm"
 	"github.com/intrahpc/intra/examples/internal/cartesian"
 )
@@ -70,7 +71,14 @@ func (h *halo) column(place [3]int) (column int, ok bool) {
 }
 
 // exchange fills in the values of the neighbours' points in x.
-func (h *halo) exchange(c *comm.Comm, x []float64) error {
+func (h *halo) exchange(p *intra.Process, x []float64) error {
+	if len(h.neighbours) == 0 {
+		return nil
+	}
+	if err := intra.Fetch(p, x); err != nil {
+		return err
+	}
+	c := p.World()
 	var requests []*comm.Request
 	for _, n := range h.neighbours {
 		requests = append(requests, comm.Irecv(c, x[n.lo:n.hi], n.rank, n.comes))

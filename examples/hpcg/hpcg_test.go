@@ -134,7 +134,7 @@ func TestSlabsAreRanks(t *testing.T) {
 			l.r[row] = input(b.global(cartesian.Split(b.n, int(point))))
 		}
 		l.smooth()
-		require.NoError(t, l.halo.exchange(p.World(), l.x))
+		require.NoError(t, l.halo.exchange(p, l.x))
 		l.smoothAgain()
 		return l.x[:b.points()]
 	}

@@ -1,6 +1,10 @@
 package main
 
-import "github.com/intrahpc/intra/kernels"
+import (
+	"slices"
+
+	"github.com/intrahpc/intra/kernels"
+)
 
 // waxpby computes w = alpha·x + beta·y.
 //
@@ -16,7 +20,7 @@ func dot(x, y []float64) (sum float64) { return kernels.Dot(x, y) }
 
 // multiply computes the rows lo to lo+len(y) of y = A·x.
 //
-//intra:task in(a, lo, x) out(y)
+//intra:task in(a, lo, x[a.First(lo, len(y)):a.Last(lo, len(y))]) out(y)
 func multiply(a *kernels.Sliced[float64], lo int, x, y []float64) { a.MulRows(lo, x, y) }
 
 // sweep sets x, the rows of a slab that begins with row lo, to the result of a sweep for A·x = r
@@ -31,7 +35,7 @@ func sweep(g *kernels.GaussSeidel[float64], lo int, r, x []float64) {
 // sweepAgain sets next, the rows of a slab that begins with row lo, to the result of a sweep from
 // the guess x.
 //
-//intra:task in(a, g, lo, r, x) out(next)
+//intra:task in(a, g, lo, r, x[a.First(lo, len(next)):a.Last(lo, len(next))]) out(next)
 func sweepAgain(a *kernels.Sliced[float64], g *kernels.GaussSeidel[float64], lo int, r, x, next []float64) {
 	a.MulRows(lo, x, next)
 	kernels.Waxpby(1, r, -1, next, next)
@@ -53,7 +57,7 @@ func relax(a *kernels.Sliced[float64], diag []float64, lo int, r, x, next []floa
 // restrict computes the right-hand side of rows of the coarser level, beginning with row lo. It is
 // the residual r - A·x in the given rows of this level, which are the rows of a.
 //
-//intra:task in(a, lo, x, r, rows) out(coarse)
+//intra:task in(a, lo, x[a.First(lo, len(coarse)):a.Last(lo, len(coarse))], r[least(rows):most(rows)+1], rows) out(coarse)
 func restrict(a *kernels.Sliced[float64], lo int, x, r []float64, rows []int32, coarse []float64) {
 	a.MulRows(lo, x, coarse)
 	for i, row := range rows {
@@ -63,9 +67,13 @@ func restrict(a *kernels.Sliced[float64], lo int, x, r []float64, rows []int32, 
 
 // prolong adds the solution of the coarser level to x, which are rows beginning with row lo.
 //
-//intra:task in(solution, coarse, fine, lo) inout(x)
+//intra:task in(solution[least(coarse):most(coarse)+1], coarse, fine, lo) inout(x)
 func prolong(solution []float64, coarse, fine []int32, lo int, x []float64) {
 	for i, row := range fine {
 		x[int(row)-lo] += solution[coarse[i]]
 	}
 }
+
+// least and most bound rows, of which there is at least one.
+func least(rows []int32) int { return int(slices.Min(rows)) }
+func most(rows []int32) int  { return int(slices.Max(rows)) }

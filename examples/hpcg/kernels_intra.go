@@ -12,7 +12,7 @@ import (
 //go:embed kernels.go
 var intraSourceKernels string
 
-var _ = intraruntime.Clauses("kernels_intra.go", intraSourceKernels, "fa3583406a81f4b8e972a4d4dbb6acb5")
+var _ = intraruntime.Clauses("kernels_intra.go", intraSourceKernels, "96938af8bab8225389ed4d04efbce611")
 
 var taskWaxpby = intra.Register("github.com/intrahpc/intra/examples/hpcg.waxpby")
 
@@ -74,28 +74,28 @@ func launchDot(s *intra.Section, x, y []float64, sum *float64) {
 var taskMultiply = intra.Register("github.com/intrahpc/intra/examples/hpcg.multiply")
 
 // launchMultiply launches multiply as a task of s.
-func launchMultiply(s *intra.Section, a *kernels.Sliced[float64], lo int, x, y []float64) {
+func launchMultiply(s *intra.Section, a_ *kernels.Sliced[float64], lo_ int, x, y_ []float64) {
 	type arguments struct {
-		a  *kernels.Sliced[float64]
-		lo int
-		x  []float64
-		y  []float64
+		a_  *kernels.Sliced[float64]
+		lo_ int
+		x   []float64
+		y_  []float64
 	}
 	slot := intraruntime.Slot[arguments](s, taskMultiply)
 	args := &slot.Arguments
 	if slot.Body == nil {
 		slot.Regions = []intra.Region{
-			intra.InVar("lo", &args.lo),
-			intra.In("x", x),
-			intra.Out("y", y),
-			intraruntime.Reach("a", a),
+			intra.InVar("lo", &args.lo_),
+			intraruntime.Window("x[a.First(lo, len(y)):a.Last(lo, len(y))]", x[:], a_.First(lo_, len(y_)), a_.Last(lo_, len(y_))),
+			intra.Out("y", y_),
+			intraruntime.Reach("a", a_),
 		}
-		slot.Body = func() { multiply(args.a, args.lo, args.x, args.y) }
+		slot.Body = func() { multiply(args.a_, args.lo_, args.x, args.y_) }
 	}
-	args.a, args.lo, args.x, args.y = a, lo, x, y
-	intraruntime.Set(&slot.Regions[1], x)
-	intraruntime.Set(&slot.Regions[2], y)
-	slot.Regions[3] = intraruntime.Reach("a", a)
+	args.a_, args.lo_, args.x, args.y_ = a_, lo_, x, y_
+	slot.Regions[1] = intraruntime.Window("x[a.First(lo, len(y)):a.Last(lo, len(y))]", x[:], a_.First(lo_, len(y_)), a_.Last(lo_, len(y_)))
+	intraruntime.Set(&slot.Regions[2], y_)
+	slot.Regions[3] = intraruntime.Reach("a", a_)
 	s.LaunchKept(taskMultiply, slot.Body, slot.Regions)
 }
 
@@ -130,33 +130,33 @@ func launchSweep(s *intra.Section, g *kernels.GaussSeidel[float64], lo int, r, x
 var taskSweepAgain = intra.Register("github.com/intrahpc/intra/examples/hpcg.sweepAgain")
 
 // launchSweepAgain launches sweepAgain as a task of s.
-func launchSweepAgain(s *intra.Section, a *kernels.Sliced[float64], g *kernels.GaussSeidel[float64], lo int, r, x, next []float64) {
+func launchSweepAgain(s *intra.Section, a_ *kernels.Sliced[float64], g *kernels.GaussSeidel[float64], lo_ int, r, x, next_ []float64) {
 	type arguments struct {
-		a    *kernels.Sliced[float64]
-		g    *kernels.GaussSeidel[float64]
-		lo   int
-		r    []float64
-		x    []float64
-		next []float64
+		a_    *kernels.Sliced[float64]
+		g     *kernels.GaussSeidel[float64]
+		lo_   int
+		r     []float64
+		x     []float64
+		next_ []float64
 	}
 	slot := intraruntime.Slot[arguments](s, taskSweepAgain)
 	args := &slot.Arguments
 	if slot.Body == nil {
 		slot.Regions = []intra.Region{
-			intra.InVar("lo", &args.lo),
+			intra.InVar("lo", &args.lo_),
 			intra.In("r", r),
-			intra.In("x", x),
-			intra.Out("next", next),
-			intraruntime.Reach("a", a),
+			intraruntime.Window("x[a.First(lo, len(next)):a.Last(lo, len(next))]", x[:], a_.First(lo_, len(next_)), a_.Last(lo_, len(next_))),
+			intra.Out("next", next_),
+			intraruntime.Reach("a", a_),
 			intraruntime.Reach("g", g),
 		}
-		slot.Body = func() { sweepAgain(args.a, args.g, args.lo, args.r, args.x, args.next) }
+		slot.Body = func() { sweepAgain(args.a_, args.g, args.lo_, args.r, args.x, args.next_) }
 	}
-	args.a, args.g, args.lo, args.r, args.x, args.next = a, g, lo, r, x, next
+	args.a_, args.g, args.lo_, args.r, args.x, args.next_ = a_, g, lo_, r, x, next_
 	intraruntime.Set(&slot.Regions[1], r)
-	intraruntime.Set(&slot.Regions[2], x)
-	intraruntime.Set(&slot.Regions[3], next)
-	slot.Regions[4] = intraruntime.Reach("a", a)
+	slot.Regions[2] = intraruntime.Window("x[a.First(lo, len(next)):a.Last(lo, len(next))]", x[:], a_.First(lo_, len(next_)), a_.Last(lo_, len(next_)))
+	intraruntime.Set(&slot.Regions[3], next_)
+	slot.Regions[4] = intraruntime.Reach("a", a_)
 	slot.Regions[5] = intraruntime.Reach("g", g)
 	s.LaunchKept(taskSweepAgain, slot.Body, slot.Regions)
 }
@@ -198,44 +198,44 @@ func launchRelax(s *intra.Section, a *kernels.Sliced[float64], diag []float64, l
 var taskRestrict = intra.Register("github.com/intrahpc/intra/examples/hpcg.restrict")
 
 // launchRestrict launches restrict as a task of s.
-func launchRestrict(s *intra.Section, a *kernels.Sliced[float64], lo int, x, r []float64, rows []int32, coarse []float64) {
+func launchRestrict(s *intra.Section, a_ *kernels.Sliced[float64], lo_ int, x, r []float64, rows_ []int32, coarse_ []float64) {
 	type arguments struct {
-		a      *kernels.Sliced[float64]
-		lo     int
-		x      []float64
-		r      []float64
-		rows   []int32
-		coarse []float64
+		a_      *kernels.Sliced[float64]
+		lo_     int
+		x       []float64
+		r       []float64
+		rows_   []int32
+		coarse_ []float64
 	}
 	slot := intraruntime.Slot[arguments](s, taskRestrict)
 	args := &slot.Arguments
 	if slot.Body == nil {
 		slot.Regions = []intra.Region{
-			intra.InVar("lo", &args.lo),
-			intra.In("x", x),
-			intra.In("r", r),
-			intra.In("rows", rows),
-			intra.Out("coarse", coarse),
-			intraruntime.Reach("a", a),
+			intra.InVar("lo", &args.lo_),
+			intraruntime.Window("x[a.First(lo, len(coarse)):a.Last(lo, len(coarse))]", x[:], a_.First(lo_, len(coarse_)), a_.Last(lo_, len(coarse_))),
+			intraruntime.Window("r[least(rows):most(rows)+1]", r[:], least(rows_), most(rows_)+1),
+			intra.In("rows", rows_),
+			intra.Out("coarse", coarse_),
+			intraruntime.Reach("a", a_),
 		}
-		slot.Body = func() { restrict(args.a, args.lo, args.x, args.r, args.rows, args.coarse) }
+		slot.Body = func() { restrict(args.a_, args.lo_, args.x, args.r, args.rows_, args.coarse_) }
 	}
-	args.a, args.lo, args.x, args.r, args.rows, args.coarse = a, lo, x, r, rows, coarse
-	intraruntime.Set(&slot.Regions[1], x)
-	intraruntime.Set(&slot.Regions[2], r)
-	intraruntime.Set(&slot.Regions[3], rows)
-	intraruntime.Set(&slot.Regions[4], coarse)
-	slot.Regions[5] = intraruntime.Reach("a", a)
+	args.a_, args.lo_, args.x, args.r, args.rows_, args.coarse_ = a_, lo_, x, r, rows_, coarse_
+	slot.Regions[1] = intraruntime.Window("x[a.First(lo, len(coarse)):a.Last(lo, len(coarse))]", x[:], a_.First(lo_, len(coarse_)), a_.Last(lo_, len(coarse_)))
+	slot.Regions[2] = intraruntime.Window("r[least(rows):most(rows)+1]", r[:], least(rows_), most(rows_)+1)
+	intraruntime.Set(&slot.Regions[3], rows_)
+	intraruntime.Set(&slot.Regions[4], coarse_)
+	slot.Regions[5] = intraruntime.Reach("a", a_)
 	s.LaunchKept(taskRestrict, slot.Body, slot.Regions)
 }
 
 var taskProlong = intra.Register("github.com/intrahpc/intra/examples/hpcg.prolong")
 
 // launchProlong launches prolong as a task of s.
-func launchProlong(s *intra.Section, solution []float64, coarse, fine []int32, lo int, x []float64) {
+func launchProlong(s *intra.Section, solution []float64, coarse_, fine []int32, lo int, x []float64) {
 	type arguments struct {
 		solution []float64
-		coarse   []int32
+		coarse_  []int32
 		fine     []int32
 		lo       int
 		x        []float64
@@ -244,17 +244,17 @@ func launchProlong(s *intra.Section, solution []float64, coarse, fine []int32, l
 	a := &slot.Arguments
 	if slot.Body == nil {
 		slot.Regions = []intra.Region{
-			intra.In("solution", solution),
-			intra.In("coarse", coarse),
+			intraruntime.Window("solution[least(coarse):most(coarse)+1]", solution[:], least(coarse_), most(coarse_)+1),
+			intra.In("coarse", coarse_),
 			intra.In("fine", fine),
 			intra.InVar("lo", &a.lo),
 			intra.InOut("x", x),
 		}
-		slot.Body = func() { prolong(a.solution, a.coarse, a.fine, a.lo, a.x) }
+		slot.Body = func() { prolong(a.solution, a.coarse_, a.fine, a.lo, a.x) }
 	}
-	a.solution, a.coarse, a.fine, a.lo, a.x = solution, coarse, fine, lo, x
-	intraruntime.Set(&slot.Regions[0], solution)
-	intraruntime.Set(&slot.Regions[1], coarse)
+	a.solution, a.coarse_, a.fine, a.lo, a.x = solution, coarse_, fine, lo, x
+	slot.Regions[0] = intraruntime.Window("solution[least(coarse):most(coarse)+1]", solution[:], least(coarse_), most(coarse_)+1)
+	intraruntime.Set(&slot.Regions[1], coarse_)
 	intraruntime.Set(&slot.Regions[2], fine)
 	intraruntime.Set(&slot.Regions[4], x)
 	s.LaunchKept(taskProlong, slot.Body, slot.Regions)

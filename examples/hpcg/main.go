@@ -95,6 +95,9 @@ func (b *benchmark) result() (*result, error) {
 		Spectral: b.spectral, Symmetry: b.symmetry,
 	}
 	r.Residual, r.Variance = summarise(b.ends)
+	if err := intra.Fetch(b.p, b.cg.x); err != nil {
+		return nil, err
+	}
 	x := make([]float64, b.box.points())
 	for row, point := range b.cg.op.order.points {
 		x[point] = b.cg.x[row]

@@ -3,7 +3,7 @@ package main
 import (
 	"fmt"
 
-	"github.com/intrahpc/intra/comm"
+	"github.com/intrahpc/intra"
 )
 
 // smoother is the order in which Gauss-Seidel processes the points.
@@ -20,20 +20,22 @@ var smoothers = []string{"natural", "slab", "colour"}
 func (s smoother) String() string { return smoothers[s] }
 
 // precondition solves A·x = r approximately, for the r and x of this level, by one V-cycle.
-func (l *level) precondition(world *comm.Comm) error {
-	l.smooth()
+func (l *level) precondition() error {
+	if err := l.smooth(); err != nil {
+		return err
+	}
 	if l.coarse == nil {
 		return nil
 	}
-	if err := l.halo.exchange(world, l.x); err != nil {
+	if err := l.halo.exchange(l.p, l.x); err != nil {
 		return err
 	}
 	l.restrict()
-	if err := l.coarse.precondition(world); err != nil {
+	if err := l.coarse.precondition(); err != nil {
 		return fmt.Errorf("coarser level: %w", err)
 	}
 	l.prolong()
-	if err := l.halo.exchange(world, l.x); err != nil {
+	if err := l.halo.exchange(l.p, l.x); err != nil {
 		return err
 	}
 	l.smoothAgain()
@@ -42,13 +44,17 @@ func (l *level) precondition(world *comm.Comm) error {
 
 // smooth sets x to the result of one smoothing of the guess 0. The neighbours' points count
 // as 0, too.
-func (l *level) smooth() {
+func (l *level) smooth() error {
 	if l.slabs != nil {
 		l.sweepFirst()
-		return
+		return nil
+	}
+	if err := intra.Fetch(l.p, l.x); err != nil {
+		return err
 	}
 	clear(l.x)
 	l.relaxAll()
+	return nil
 }
 
 // smoothAgain improves x by one smoothing. The neighbours' points keep their previous

@@ -7,7 +7,7 @@ package main
 // waxpby computes w = alpha·x + beta·y.
 func (s *solver) waxpby(alpha float64, x []float64, beta float64, y, w []float64) {
 	defer clock(&s.seconds.Waxpby)()
-	//intra:section on(s.p)
+	//intra:section on(s.p) keep
 	for lo, hi := range cut(0, len(w), s.tasks) {
 		waxpby(alpha, x[lo:hi], beta, y[lo:hi], w[lo:hi])
 	}
@@ -16,7 +16,7 @@ func (s *solver) waxpby(alpha float64, x []float64, beta float64, y, w []float64
 // dot returns this rank's part of the inner product of x and y.
 func (s *solver) dot(x, y []float64) (sum float64) {
 	defer clock(&s.seconds.Dot)()
-	//intra:section on(s.p)
+	//intra:section on(s.p) keep
 	for lo, hi := range cut(0, len(x), s.tasks) {
 		sum += dot(x[lo:hi], y[lo:hi])
 	}
@@ -25,7 +25,7 @@ func (s *solver) dot(x, y []float64) (sum float64) {
 
 // multiply computes y = A·x.
 func (l *level) multiply(x, y []float64) {
-	//intra:section on(l.p)
+	//intra:section on(l.p) keep
 	for lo, hi := range cut(0, len(y), l.tasks) {
 		multiply(l.matrix, lo, x, y[lo:hi])
 	}
@@ -33,7 +33,7 @@ func (l *level) multiply(x, y []float64) {
 
 // sweepFirst solves A·x = r approximately, slab by slab, from the guess 0.
 func (l *level) sweepFirst() {
-	//intra:section on(l.p)
+	//intra:section on(l.p) keep
 	for lo, hi := range pairs(l.slabs) {
 		sweep(l.gs, lo, l.r[lo:hi], l.x[lo:hi])
 	}
@@ -41,7 +41,7 @@ func (l *level) sweepFirst() {
 
 // sweepAgain improves x by another sweep.
 func (l *level) sweepAgain() {
-	//intra:section on(l.p)
+	//intra:section on(l.p) keep
 	for lo, hi := range pairs(l.slabs) {
 		sweepAgain(l.matrix, l.gs, lo, l.r[lo:hi], l.x, l.next[lo:hi])
 	}
@@ -61,17 +61,17 @@ func (l *level) relax(colour int) {
 // restrict computes the right-hand side of the coarser level.
 func (l *level) restrict() {
 	c := l.coarse
-	//intra:section on(l.p)
+	//intra:section on(l.p) keep
 	for lo, hi := range cut(0, len(l.row), l.tasks) {
 		restrict(l.injected, lo, l.x, l.r, l.row[lo:hi], c.r[lo:hi])
 	}
 }
 
-// prolong adds the solution of the coarser level. It is not shared, because sending the
-// sums would take longer than adding them.
+// prolong adds the solution of the coarser level. It is shared only if the sums stay where
+// they are, because sending them would take longer than adding them.
 func (l *level) prolong() {
 	c := l.coarse
-	//intra:section on(l.p) sched(replicate)
+	//intra:section on(l.p) sched(replicate) keep
 	for lo, hi := range cut(0, len(l.fine), l.tasks) {
 		first, last := int(l.fine[lo]), int(l.fine[hi-1])
 		prolong(c.x, l.coarser[lo:hi], l.fine[lo:hi], first, l.x[first:last+1])

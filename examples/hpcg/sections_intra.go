@@ -13,16 +13,16 @@ import (
 //go:embed sections.go
 var intraSourceSections string
 
-var _ = intraruntime.Embedded("sections_intra.go", intraSourceSections, "a5e6bb3aa0189efeecdd21231c99524c2da245a7defdae84c6d54f3ec3af9544")
+var _ = intraruntime.Embedded("sections_intra.go", intraSourceSections, "8c285c05ebb75a98e0eb2194b3d87918bd71f38e0303750982af8ceb0870b838")
 
 var _ = intraruntime.Lines("21:8 24:10 26:11 28:12 29:12 34:17 37:19 39:20 41:21 42:21 48:27 50:28 52:29 54:30 55:30 60:35 62:36 64:37 66:38 67:38 72:43 74:44 76:45 78:46 79:46 85:52 88:54 90:55 92:56 93:56 99:62 102:64 104:65 106:66 107:66 113:72 116:74 118:75 121:77 122:77")
 
 // waxpby computes w = alpha·x + beta·y.
 func (s *solver) waxpby(alpha float64, x []float64, beta float64, y, w []float64) {
 	defer clock(&s.seconds.Waxpby)()
-	//intra:section on(s.p)
+	//intra:section on(s.p) keep
 	{
-		section := s.p.Section(intraruntime.At("hpcg/sections.go:11"))
+		section := s.p.Section(intraruntime.At("hpcg/sections.go:11"), intra.Keep)
 		for lo, hi := range cut(0, len(w), s.tasks) {
 			launchWaxpby(section, alpha, x[lo:hi], beta, y[lo:hi], w[lo:hi])
 		}
@@ -33,9 +33,9 @@ func (s *solver) waxpby(alpha float64, x []float64, beta float64, y, w []float64
 // dot returns this rank's part of the inner product of x and y.
 func (s *solver) dot(x, y []float64) (sum float64) {
 	defer clock(&s.seconds.Dot)()
-	//intra:section on(s.p)
+	//intra:section on(s.p) keep
 	{
-		section := s.p.Section(intraruntime.At("hpcg/sections.go:20"))
+		section := s.p.Section(intraruntime.At("hpcg/sections.go:20"), intra.Keep)
 		for lo, hi := range cut(0, len(x), s.tasks) {
 			launchDot(section, x[lo:hi], y[lo:hi], &sum)
 		}
@@ -46,9 +46,9 @@ func (s *solver) dot(x, y []float64) (sum float64) {
 
 // multiply computes y = A·x.
 func (l *level) multiply(x, y []float64) {
-	//intra:section on(l.p)
+	//intra:section on(l.p) keep
 	{
-		section := l.p.Section(intraruntime.At("hpcg/sections.go:29"))
+		section := l.p.Section(intraruntime.At("hpcg/sections.go:29"), intra.Keep)
 		for lo, hi := range cut(0, len(y), l.tasks) {
 			launchMultiply(section, l.matrix, lo, x, y[lo:hi])
 		}
@@ -58,9 +58,9 @@ func (l *level) multiply(x, y []float64) {
 
 // sweepFirst solves A·x = r approximately, slab by slab, from the guess 0.
 func (l *level) sweepFirst() {
-	//intra:section on(l.p)
+	//intra:section on(l.p) keep
 	{
-		section := l.p.Section(intraruntime.At("hpcg/sections.go:37"))
+		section := l.p.Section(intraruntime.At("hpcg/sections.go:37"), intra.Keep)
 		for lo, hi := range pairs(l.slabs) {
 			launchSweep(section, l.gs, lo, l.r[lo:hi], l.x[lo:hi])
 		}
@@ -70,9 +70,9 @@ func (l *level) sweepFirst() {
 
 // sweepAgain improves x by another sweep.
 func (l *level) sweepAgain() {
-	//intra:section on(l.p)
+	//intra:section on(l.p) keep
 	{
-		section := l.p.Section(intraruntime.At("hpcg/sections.go:45"))
+		section := l.p.Section(intraruntime.At("hpcg/sections.go:45"), intra.Keep)
 		for lo, hi := range pairs(l.slabs) {
 			launchSweepAgain(section, l.matrix, l.gs, lo, l.r[lo:hi], l.x, l.next[lo:hi])
 		}
@@ -98,9 +98,9 @@ func (l *level) relax(colour int) {
 // restrict computes the right-hand side of the coarser level.
 func (l *level) restrict() {
 	c := l.coarse
-	//intra:section on(l.p)
+	//intra:section on(l.p) keep
 	{
-		section := l.p.Section(intraruntime.At("hpcg/sections.go:65"))
+		section := l.p.Section(intraruntime.At("hpcg/sections.go:65"), intra.Keep)
 		for lo, hi := range cut(0, len(l.row), l.tasks) {
 			launchRestrict(section, l.injected, lo, l.x, l.r, l.row[lo:hi], c.r[lo:hi])
 		}
@@ -108,13 +108,13 @@ func (l *level) restrict() {
 	}
 }
 
-// prolong adds the solution of the coarser level. It is not shared, because sending the
-// sums would take longer than adding them.
+// prolong adds the solution of the coarser level. It is shared only if the sums stay where
+// they are, because sending them would take longer than adding them.
 func (l *level) prolong() {
 	c := l.coarse
-	//intra:section on(l.p) sched(replicate)
+	//intra:section on(l.p) sched(replicate) keep
 	{
-		section := l.p.Section(intraruntime.At("hpcg/sections.go:75"), intra.Replicate)
+		section := l.p.Section(intraruntime.At("hpcg/sections.go:75"), intra.Replicate, intra.Keep)
 		for lo, hi := range cut(0, len(l.fine), l.tasks) {
 			first, last := int(l.fine[lo]), int(l.fine[hi-1])
 			launchProlong(section, c.x, l.coarser[lo:hi], l.fine[lo:hi], first, l.x[first:last+1])

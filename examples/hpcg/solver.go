@@ -105,6 +105,9 @@ func (s *solver) begin() error {
 		return err
 	}
 	defer clock(&s.seconds.Total)()
+	if err := intra.Fetch(s.p, s.x, s.direction); err != nil {
+		return err
+	}
 	clear(s.x)
 	clear(s.direction)
 	if err := s.multiply(s.direction, s.ap); err != nil {
@@ -163,13 +166,13 @@ func (s *solver) iterate(preconditioned bool) error {
 func (s *solver) precondition() error {
 	defer clock(&s.seconds.Multigrid)()
 	s.op.r = s.r
-	return s.op.precondition(s.p.World())
+	return s.op.precondition()
 }
 
 // multiply computes y = A·x. It fills in the neighbours' points of x.
 func (s *solver) multiply(x, y []float64) error {
 	defer clock(&s.seconds.Multiply)()
-	if err := s.op.halo.exchange(s.p.World(), x); err != nil {
+	if err := s.op.halo.exchange(s.p, x); err != nil {
 		return err
 	}
 	s.op.multiply(x, y)

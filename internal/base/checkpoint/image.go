@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"iter"
+	"math"
 
 	"github.com/zeebo/xxh3"
 )
@@ -108,6 +109,16 @@ func (im *Image) Part(variable int, lo, hi uint64) iter.Seq[[]byte] {
 // Clone copies the image. The copy uses the memory of reuse as far as it fits. reuse is an
 // earlier clone that is not needed any more, or nil.
 func (im *Image) Clone(reuse *Image) *Image {
+	c := im.Blank(reuse)
+	for i := range im.vars {
+		c.Copy(im, i, 0, math.MaxUint64)
+	}
+	return c
+}
+
+// Blank returns an image of the same variables and sizes, with undefined contents. reuse is
+// that of Clone.
+func (im *Image) Blank(reuse *Image) *Image {
 	c := &Image{vars: make([]savedVar, len(im.vars))}
 	for i, v := range im.vars {
 		c.vars[i] = v
@@ -115,12 +126,28 @@ func (im *Image) Clone(reuse *Image) *Image {
 		for j, b := range v.chunks {
 			var mem []byte
 			if reuse != nil && i < len(reuse.vars) && j < len(reuse.vars[i].chunks) {
-				mem = reuse.vars[i].chunks[j][:0]
+				mem = reuse.vars[i].chunks[j]
 			}
-			c.vars[i].chunks[j] = append(mem, b...)
+			if cap(mem) < len(b) {
+				mem = make([]byte, len(b))
+			}
+			c.vars[i].chunks[j] = mem[:len(b)]
 		}
 	}
 	return c
+}
+
+// Copy copies bytes lo to hi of a variable of from into im, which has the same variables and
+// sizes.
+func (im *Image) Copy(from *Image, variable int, lo, hi uint64) {
+	to := im.vars[variable].chunks
+	for j, c := range from.vars[variable].chunks {
+		n := uint64(len(c))
+		if lo < n && hi > 0 {
+			copy(to[j][lo:], c[lo:min(hi, n)])
+		}
+		lo, hi = lo-min(lo, n), hi-min(hi, n)
+	}
 }
 
 // Manifest describes the image: its variables, and the hash of each chunk.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/intrahpc/intra/internal/base/checkpoint"
@@ -30,6 +31,7 @@ type secondRuns struct {
 type settled struct {
 	number uint64
 	image  *checkpoint.Image
+	use    *atomic.Int32 // number of frames with memory of image that the link holds; nil: no such frames are sent
 	place  *sdr.Place
 	output json.RawMessage
 	files  any      // the result of Files.Keep

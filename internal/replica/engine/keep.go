@@ -39,10 +39,12 @@ type keeper struct {
 	points  map[uint64]*settled // settled points with an image, by number
 	place   *settled            // the settled point that is being made
 	spare   *checkpoint.Image   // memory of an image that is no longer needed
-	results [][]byte            // encoded results of the calls of Once since the oldest of points
-	dropped int                 // number of earlier results
-	at      uint64              // the last settled point, and when it was made
+	half    halfTransfer
+	results [][]byte // encoded results of the calls of Once since the oldest of points
+	dropped int      // number of earlier results
+	at      uint64   // the last settled point, and when it was made
 	since   time.Duration
+	least   uint64 // number of safe points during which the parts of an image are sent
 
 	received  time.Duration // when the last frame of the sibling arrived
 	detection time.Duration // time from then until its death was known
@@ -87,8 +89,8 @@ func newKeeper(h *sharing, r *recovering) *keeper {
 func (k *keeper) begin() {
 	k.failure, k.entered, k.sections = nil, false, 0
 	k.held, k.out, k.pins = nil, nil, nil
-	k.points, k.place, k.spare = make(map[uint64]*settled), nil, nil
-	k.once.kept, k.results, k.dropped, k.at = nil, nil, 0, 0
+	k.points, k.place, k.spare, k.half = make(map[uint64]*settled), nil, nil, halfTransfer{}
+	k.once.kept, k.results, k.dropped, k.at, k.least = nil, nil, 0, 0, 0
 	k.received, k.detection = k.now(), 0
 	k.lacks.Store(false)
 	k.machine = kept.New(kept.Config{Replica: k.setup.Self.Replica, Room: inboxBytes, Strays: strayBytes,
@@ -261,6 +263,7 @@ func (k *keeper) outcome(err error) error {
 func (k *keeper) dead() {
 	if k != nil {
 		k.detection = k.now() - k.received
+		k.half.out, k.half.underway, k.half.in = nil, 0, nil
 		k.machine.Dead()
 		k.perform()
 	}

@@ -1,11 +1,9 @@
 package engine
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 
-	"github.com/intrahpc/intra/internal/base/checkpoint"
 	"github.com/intrahpc/intra/internal/job"
 	"github.com/intrahpc/intra/internal/replica/kept"
 	"github.com/intrahpc/intra/transport"
@@ -28,26 +26,26 @@ func (k *keeper) perform() {
 func (k *keeper) act(a *kept.Action) error {
 	switch a.Kind {
 	case kept.Send:
-		var payload []byte
 		if a.Frame.Kind == kept.Half {
-			payload = k.half(a)
+			k.sendHalf(a)
 		} else {
-			payload = k.copied(a.Mem)
+			k.out = append(k.out, k.pieces(a))
 		}
-		k.out = append(k.out, k.frame(a.Frame, payload))
 	case kept.Hold:
-		k.held = append(k.held, k.frame(a.Frame, k.copied(a.Mem)))
+		k.held = append(k.held, k.pieces(a))
 	case kept.SendHeld:
 		k.out = append(k.out, k.held[0])
 		k.held = k.held[1:]
 	case kept.DropHeld:
 		k.held = nil
 	case kept.Apply:
+		defer k.staged.put(&buffer{mem: a.Token.([]byte)})
 		return k.apply(a.Mem, a.Token.([]byte))
 	case kept.Copy:
-		return k.copyImage(a.Point)
+		return k.copyImage(a.Point, a.Parts)
 	case kept.Fill:
-		return fill(k.points[a.Point].image, a.Parts, a.Token.([]byte))
+		k.half.spare = a.Token.([]byte)
+		return fill(k.points[a.Point].image, a.Parts, k.half.spare)
 	case kept.Discard:
 		k.discard(a.Point)
 	}
@@ -63,17 +61,18 @@ func (k *keeper) memory(s kept.Span, use func(mem []byte)) {
 	k.pins.in(s, use)
 }
 
-// copied returns a copy of the memory of spans.
-func (k *keeper) copied(spans []kept.Span) []byte {
-	n := uint64(0)
-	for _, s := range spans {
-		n += s.Hi - s.Lo
+// pieces makes a frame with a copy of memory of the program, or a frame without payload.
+func (k *keeper) pieces(a *kept.Action) *transport.Frame {
+	f := k.frame(a.Frame)
+	if len(a.Mem) == 0 {
+		return f
 	}
-	payload := make([]byte, 0, n)
-	for _, s := range spans {
-		k.memory(s, func(mem []byte) { payload = append(payload, mem...) })
+	p := f.Owner.(*outFrame)
+	for _, s := range a.Mem {
+		k.memory(s, func(mem []byte) { p.copied = append(p.copied, mem...) })
 	}
-	return payload
+	k.carry(f, p.copied)
+	return f
 }
 
 // apply copies a payload into the memory of spans.
@@ -91,69 +90,16 @@ func (k *keeper) apply(spans []kept.Span, payload []byte) error {
 	return nil
 }
 
-// half returns the payload of a Half: the proposal, and parts of an image.
-func (k *keeper) half(a *kept.Action) []byte {
-	p := &a.Frame.Proposal
-	b := binary.LittleEndian.AppendUint64(nil, p.Speed)
-	b = binary.LittleEndian.AppendUint64(b, p.Points)
-	b = binary.LittleEndian.AppendUint32(b, uint32(len(p.Types)))
-	for _, t := range p.Types {
-		b = binary.LittleEndian.AppendUint64(b, t)
-	}
-	im := k.points[a.Point].image
-	for _, part := range a.Parts {
-		for mem := range im.Part(part.Variable, part.Lo, part.Hi) {
-			b = append(b, mem...)
-		}
-	}
-	return b
+// frame makes a frame for the sibling.
+func (k *keeper) frame(f kept.Frame) *transport.Frame {
+	return k.outFrame(update.Message{Kind: update.KindKept, Task: int(f.Kind), Section: f.Number, Signature: f.Signature, Deaths: f.Bytes})
 }
 
-// parseHalf splits the payload of a Half.
-func parseHalf(b []byte) (p kept.Proposal, rest []byte, err error) {
-	if len(b) < 20 {
-		return p, nil, fmt.Errorf("%w: %d bytes of an image", errKept, len(b))
-	}
-	p.Speed, p.Points = binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])
-	n := binary.LittleEndian.Uint32(b[16:])
-	if b = b[20:]; uint64(len(b)) < 8*uint64(n) {
-		return p, nil, fmt.Errorf("%w: %d types in %d bytes", errKept, n, len(b))
-	}
-	for range n {
-		p.Types = append(p.Types, binary.LittleEndian.Uint64(b))
-		b = b[8:]
-	}
-	return p, b, nil
-}
-
-// fill copies a payload into parts of an image.
-func fill(im *checkpoint.Image, parts []kept.Part, payload []byte) error {
-	n := uint64(0)
-	for _, p := range parts {
-		n += p.Hi - p.Lo
-	}
-	if uint64(len(payload)) != n {
-		return fmt.Errorf("%w: %d bytes of an image for %d", errKept, len(payload), n)
-	}
-	for _, p := range parts {
-		for mem := range im.Part(p.Variable, p.Lo, p.Hi) {
-			payload = payload[copy(mem, payload):]
-		}
-	}
-	return nil
-}
-
-// frame makes a frame for the sibling. The memory in it counts as an update, for kill points
-// and statistics.
-func (k *keeper) frame(f kept.Frame, payload []byte) *transport.Frame {
-	out := k.outFrame(update.Message{Kind: update.KindKept, Task: int(f.Kind), Section: f.Number, Signature: f.Signature, Deaths: f.Bytes})
-	if f.Kind == kept.Applied || f.Kind == kept.Passed {
-		return out
-	}
-	out.Payload = append(out.Payload[:0], payload)
-	out.Mid = k.faults.Mid(job.KillUpdate)
-	k.stats.total.UpdateBytes += int64(len(payload))
-	return out
+// carry adds a payload to a frame. It counts as an update, for kill points and statistics.
+func (k *keeper) carry(f *transport.Frame, payload ...[]byte) {
+	f.Payload = append(f.Payload[:0], payload...)
+	f.Mid = k.faults.Mid(job.KillUpdate)
+	k.stats.total.UpdateBytes += int64(transport.Size(f.Payload))
 }
 
 // flush sends the waiting frames. The caller does not hold the lock. The frames of several
@@ -180,13 +126,21 @@ func (k *keeper) sibling() transport.Link { return k.peers[1-k.setup.Self.Replic
 func (k *keeper) arrive(m update.Message, payload []byte) error {
 	f := kept.Frame{Kind: kept.FrameKind(m.Task), Number: m.Section, Signature: m.Signature, Bytes: m.Deaths}
 	switch {
-	case k == nil || m.Task > int(kept.Passed):
+	case k == nil || m.Task > chunkArrived:
 		return fmt.Errorf("%w: kind %d", errKept, m.Task)
+	case m.Task == chunk:
+		return k.chunkArrives(m, payload)
+	case m.Task == chunkArrived:
+		k.half.underway--
+		k.continueHalf()
+		return nil
 	case f.Kind == kept.Half:
 		var err error
-		if f.Proposal, payload, err = parseHalf(payload); err != nil {
+		if f.Proposal, err = parseProposal(payload); err != nil {
 			return err
 		}
+		payload = k.half.in[m.Section]
+		delete(k.half.in, m.Section)
 	case (f.Kind == kept.Pieces || f.Kind == kept.Whole) && f.Bytes != uint64(len(payload)):
 		return fmt.Errorf("%w: %d bytes, and not %d", errKept, len(payload), f.Bytes)
 	}

@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/intrahpc/intra/internal/base/checkpoint"
@@ -55,7 +56,8 @@ func (k *keeper) settle(point uint64) error {
 		if err != nil {
 			return err
 		}
-		k.place = &settled{number: point, place: place, output: answer.Output, image: im, files: r.program.keepFiles(), calls: k.dropped + len(k.results), made: k.now()}
+		k.place = &settled{number: point, place: place, output: answer.Output, image: im, use: newUse(),
+			files: r.program.keepFiles(), calls: k.dropped + len(k.results), made: k.now()}
 		k.once.kept = &k.results
 		p.Registered, p.Proposal = registered(im), k.proposal(point)
 	}
@@ -90,13 +92,20 @@ func registered(im *checkpoint.Image) (all []kept.Span) {
 }
 
 // proposal returns a function that proposes the next interval but one. It is about as long as
-// the requested age of an image.
+// the requested age of an image, or as the link needs for the parts of the image before.
 func (k *keeper) proposal(point uint64) func() kept.Proposal {
+	begun := k.now()
 	return func() kept.Proposal {
 		now, passed := k.now(), max(point-k.at, 1)
 		points := uint64(firstInterval)
-		if each := (now - k.since) / time.Duration(passed); k.at > 0 && each > 0 {
+		if each := (begun - k.since) / time.Duration(passed); k.at > 0 && each > 0 {
 			points = min(max(uint64(k.setup.Lag/each), 1), 8*passed)
+			if late := uint64((now - begun) / each); late > 0 { // this replica has waited for these parts
+				k.least = passed + late
+			} else {
+				k.least -= (k.least + 7) / 8
+			}
+			points = max(points, k.least)
 		}
 		n := uint64(k.messages.Load().Runs().Bytes())
 		for _, result := range k.results {
@@ -110,14 +119,23 @@ func (k *keeper) proposal(point uint64) func() kept.Proposal {
 	}
 }
 
-// copyImage makes the image of a settled point. It holds the lock, because frames that arrive
-// later may have to fill parts of the image.
-func (k *keeper) copyImage(point uint64) error {
+// copyImage makes the image of a settled point, without the parts that this replica lacks. It
+// holds the lock, because frames that arrive later may have to fill these parts.
+func (k *keeper) copyImage(point uint64, lacks []kept.Part) error {
 	if k.place == nil || k.place.number != point {
 		return fmt.Errorf("an image of safe point %d was not prepared", point)
 	}
-	k.place.image = k.place.image.Clone(k.spare)
-	k.spare = nil
+	from := k.place.image
+	to := from.Blank(k.spare)
+	for v := range from.Variables() {
+		lo := uint64(0)
+		for ; len(lacks) > 0 && lacks[0].Variable == v; lacks = lacks[1:] {
+			to.Copy(from, v, lo, lacks[0].Lo)
+			lo = lacks[0].Hi
+		}
+		to.Copy(from, v, lo, math.MaxUint64)
+	}
+	k.place.image, k.spare = to, nil
 	k.points[point] = k.place
 	k.stats.total.Images++
 	return nil
@@ -130,7 +148,9 @@ func (k *keeper) discard(point uint64) {
 		return
 	}
 	delete(k.points, point)
-	k.spare = s.image
+	if s.use.Load() == 0 {
+		k.spare = s.image
+	}
 	if k.recovering.second.back != nil { // the journal is needed for the next run
 		return
 	}

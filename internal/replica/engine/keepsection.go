@@ -32,7 +32,7 @@ func (k *keeper) Share(s *Section) error {
 // enter makes current what the tasks of s need, and decides whether the results of s are kept.
 // If nothing is or becomes kept, it costs almost nothing.
 func (k *keeper) enter(s *Section, yield func(func())) error {
-	wants := s.Keep && s.Agree == nil && s.Policy != sched.Replicate && (k.setup.Sched == "" || k.setup.Sched == "static")
+	wants := s.Keep && s.Agree == nil && (k.setup.Sched == "" || k.setup.Sched == "static")
 	keeps := wants && k.machine.Keeps(keptType)
 	if !keeps && !k.machine.Lacks() {
 		return nil
@@ -42,7 +42,7 @@ func (k *keeper) enter(s *Section, yield func(func())) error {
 	k.entered = true
 	k.machine.Enter(&k.input)
 	if keeps {
-		s.exchange = keptResults{k}
+		s.Policy, s.exchange = sched.Static, keptResults{k}
 		k.perform()
 		return nil
 	}

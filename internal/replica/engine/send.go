@@ -3,6 +3,7 @@ package engine
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/intrahpc/intra/transport"
@@ -22,7 +23,12 @@ type outFrame struct {
 	section *Section // section of an update
 	timed   bool     // it is an update that is long enough to measure the bandwidth
 	queued  time.Duration
+	copied  []byte        // memory for the payload, which the next frame uses again
+	use     *atomic.Int32 // use of the image of which the payload is a part, or nil
 }
+
+// mostCopied bounds the memory that an unused outFrame keeps.
+const mostCopied = 1 << 20
 
 // outFrames holds frames for reuse. Every claim and update needs a frame, and the link
 // returns it after sending it.
@@ -88,8 +94,15 @@ func (p *outFrame) Sent(f *transport.Frame, err error) {
 		h.bandwidth.sent(int(f.Header.Size), p.queued, h.now())
 	}
 	s := p.section
+	if p.use != nil {
+		p.use.Add(-1)
+	}
+	copied := p.copied[:0]
+	if cap(copied) > mostCopied {
+		copied = nil
+	}
 	clear(f.Payload)
-	*p = outFrame{frame: transport.Frame{Payload: f.Payload[:0]}}
+	*p = outFrame{frame: transport.Frame{Payload: f.Payload[:0]}, copied: copied}
 	outFrames.Put(p)
 	if isUpdate {
 		all, own := h.pending.Add(-1), s.pending.Add(-1)

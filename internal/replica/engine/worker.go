@@ -149,6 +149,8 @@ const (
 	manyTasks     = 256
 	mostFrames    = 64 // limit of waiting frames
 	batchInterval = 50 * time.Microsecond
+	// keptInterval takes the place of batchInterval if no result is sent and no frame waits.
+	keptInterval = 500 * time.Microsecond
 )
 
 // inBatch reports whether w runs a task as part of a batch, without sending and receiving
@@ -158,8 +160,11 @@ func (w *worker) inBatch(s *Section, task int) bool {
 		return false
 	}
 	t := &s.Tasks[task]
-	took := t.known.average
-	return took > 0 && took < batchInterval && !s.exchange.first(t) && len(w.out) < mostFrames && w.from+took < w.exchanged+batchInterval
+	took, interval := t.known.average, batchInterval
+	if s.keeps() && len(w.out) == 0 {
+		interval = keptInterval
+	}
+	return took > 0 && took < interval && !s.exchange.first(t) && len(w.out) < mostFrames && w.from+took < w.exchanged+interval
 }
 
 // body runs the task of w, without the lock. Waiting frames, such as the claim of the

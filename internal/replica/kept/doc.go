@@ -20,13 +20,15 @@
 //   - Both replicas have the same map of their memory (holders) at the same place of the
 //     program. It changes where a section is left and where pieces are exchanged, and
 //     nowhere else. So both compute the same list of pieces, and none is asked for.
-//   - The owner sends pieces at its own entry, and the sibling applies them at its own: a
-//     replica may be sections ahead. A piece is never dropped, as an update may be, since
-//     the sibling may be unable to compute it.
+//   - The owner sends pieces at its own entry, and the sibling applies them after its own: a
+//     replica may be sections ahead. Meanwhile tasks run that name no memory of the pieces. A
+//     piece is never dropped, as an update may be, since the sibling may be unable to compute
+//     it.
 //   - A replica waits for room only at safe points, where the sibling waits for nothing that
 //     this replica has yet to do. Waiting frames are sent first.
 //   - What a receive writes is current on both replicas before it is posted. A task may name
 //     more than it reads, and a piece of what it names must not overwrite what has arrived.
+//   - Other frames may overtake what the replicas exchange for an image, which is large.
 //   - An image, and the log since, are discarded when the next image is whole on this replica.
 //     If the next image will never be whole, its log is appended to that of the earlier image.
 //   - A Free reaches the core of messages when no image from before it is left.

@@ -45,7 +45,7 @@ func (p *process) informs() bool {
 	if !p.dead || p.reported || q.dead {
 		return false
 	}
-	if len(p.link) > 0 {
+	if len(p.link)+len(p.slow) > 0 {
 		return p.deliver()
 	}
 	p.reported = true
@@ -58,7 +58,7 @@ func (p *process) informs() bool {
 func (j *job) die(p *process) {
 	p.dead = true
 	j.seen.deaths++
-	p.link = p.link[:j.rng.IntN(len(p.link)+1)]
+	p.link, p.slow = p.link[:j.rng.IntN(len(p.link)+1)], p.slow[:j.rng.IntN(len(p.slow)+1)]
 	if j.leader(p.rank) == nil {
 		j.seen.rollbacks++
 		j.cut, j.rest = 0, false
@@ -207,7 +207,7 @@ func (j *job) join(rank, k int, from *process) {
 		copy(p.mem[i], from.mem[i])
 	}
 	j.procs[rank][k] = p
-	from.took, from.link = 0, nil
+	from.took, from.link, from.slow = 0, nil, nil
 	if err := from.m.Join(); err != nil {
 		j.fail("%v: %v", from, err)
 	}

@@ -47,8 +47,8 @@ const (
 	DropHeld
 	// Apply copies the payload Token into Mem.
 	Apply
-	// Copy makes image Point: it copies the registered variables. It also copies the parts
-	// that the sibling's half will overwrite.
+	// Copy makes image Point: it copies the registered variables, except Parts, which this
+	// replica lacks. A Fill will bring them.
 	Copy
 	// Fill copies the payload Token into Parts of image Point.
 	Fill

@@ -113,6 +113,9 @@ func (m *Machine) Next() (Step, error) {
 			if m.err != nil {
 				return Step{}, m.err
 			}
+			if t, ok := m.early(); ok {
+				return Step{Kind: Run, Task: t}, nil
+			}
 			return Step{Kind: Wait}, nil
 		}
 		var s Step

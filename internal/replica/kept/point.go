@@ -131,11 +131,11 @@ func (m *Machine) begin(p Point) {
 	m.newImage()
 }
 
-// newImage begins an image at the present safe point.
-func (m *Machine) newImage() *image {
-	im := &image{point: m.point.Number, place: m.point.Place}
+// newImage begins an image at the present safe point. This replica lacks some parts.
+func (m *Machine) newImage(lacks ...Part) *image {
+	im := &image{point: m.point.Number, place: m.point.Place, lacks: lacks}
 	m.images = append(m.images, im)
-	m.act(Action{Kind: Copy, Point: im.point})
+	m.act(Action{Kind: Copy, Point: im.point, Parts: lacks})
 	return im
 }
 
@@ -150,16 +150,18 @@ func (m *Machine) settle() {
 	} else {
 		m.plan.Next += m.cfg.First.Next
 	}
-	im := m.newImage()
-	var out []Part
+	var out, lacks []Part
+	signature := uint64(0)
 	for _, p := range m.registered() {
-		im.signature = mix(mix(mix(mix(im.signature, uint64(p.Variable)), p.Lo), p.Hi), uint64(p.by))
+		signature = mix(mix(mix(mix(signature, uint64(p.Variable)), p.Lo), p.Hi), uint64(p.by))
 		if p.by.has(m.me) {
 			out = append(out, p.Part)
 		} else {
-			im.lacks = append(im.lacks, p.Part)
+			lacks = append(lacks, p.Part)
 		}
 	}
+	im := m.newImage(lacks...)
+	im.signature = signature
 	m.half.at, m.half.mine = im.point, m.point.Proposal()
 	m.act(Action{Kind: Send, Point: im.point, Parts: out,
 		Frame: Frame{Kind: Half, Number: im.point, Signature: im.signature, Proposal: m.half.mine}})

@@ -46,6 +46,7 @@ type process struct {
 	core
 	images  map[uint64][][]uint64
 	link    []letter // frames in flight to the sibling
+	slow    []letter // Halves in flight: other frames may overtake them
 	held    []letter
 	freed   []uint64
 	passed  uint64 // number of safe points
@@ -146,6 +147,9 @@ func (p *process) perform() (did bool) {
 			for _, i := range p.program().registeredArrays() {
 				im = append(im, slices.Clone(p.mem[i]))
 			}
+			for _, x := range a.Parts {
+				clear(im[x.Variable][x.Lo:x.Hi])
+			}
 			p.images[a.Point] = im
 		case Fill:
 			data := a.Token.([]uint64)
@@ -184,18 +188,26 @@ func (p *process) post(l letter) {
 			}
 		}
 	}
+	if l.frame.Kind == Half {
+		p.slow = append(p.slow, l)
+		return
+	}
 	p.link = append(p.link, l)
 }
 
 // deliver delivers the next frame of p to its sibling.
 func (p *process) deliver() bool {
 	q := p.j.procs[p.rank][1-p.k]
-	if len(p.link) == 0 || q.dead {
-		p.link = nil
+	if len(p.link)+len(p.slow) == 0 || q.dead {
+		p.link, p.slow = nil, nil
 		return false
 	}
-	l := p.link[0]
-	p.link = p.link[1:]
+	from := &p.link
+	if len(p.link) == 0 || len(p.slow) > 0 && p.j.rng.IntN(4) == 0 {
+		from = &p.slow
+	}
+	l := (*from)[0]
+	*from = (*from)[1:]
 	switch l.frame.Kind {
 	case Pieces:
 		q.took += uint64(len(l.payload))

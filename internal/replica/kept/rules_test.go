@@ -33,6 +33,7 @@ var table = ruletest.Table{Root: ".", Test: "TestSchedules|TestForgottenProtect|
 		ruletest.New("machine.go", "pieces are applied at their place in the program, not earlier",
 			"	a, ok := m.inbox[m.open.number]\n", "	a, ok := m.inbox[m.open.number]\n	for n, x := range m.inbox {\n		a, ok = x, true\n		a.frame.Signature, m.open.number = m.open.signature, n\n	}\n"),
 		ruletest.New("machine.go", "replicas wait for pieces", "	if !ok {\n		return false\n	}\n	if a.frame", "	if !ok {\n		return true\n	}\n	if a.frame"),
+		ruletest.New("section.go", "a task that needs pieces waits for them", "		case lacks:\n", "		case false:\n"),
 		ruletest.New("machine.go", "replicas with different maps are found", "	if a.frame.Signature != m.open.signature {", "	if false {"),
 		ruletest.New("machine.go", "frames for a dead sibling are not sent to the next one", "		m.act(Action{Kind: DropHeld})\n", ""),
 		ruletest.New("machine.go", "all memory is current at the end", "	m.tidy()\n	m.exchange(m.all(nil))\n", ""),

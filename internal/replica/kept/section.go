@@ -1,6 +1,10 @@
 package kept
 
-import "github.com/intrahpc/intra/update"
+import (
+	"slices"
+
+	"github.com/intrahpc/intra/update"
+)
 
 // Region is memory that a task names.
 type Region struct {
@@ -31,6 +35,7 @@ type round struct {
 	keeps   bool
 	owners  []int // of a kept section: the replica that runs each task
 	todo    []int // tasks that this replica still has to start
+	ready   int   // number of tasks at the beginning of todo that need none of the pieces on their way
 	running int
 	exits   bool // all tasks of this replica have run
 }
@@ -40,22 +45,55 @@ func (m *Machine) Enter(s *Section) {
 	m.round = round{Section: s, keeps: !s.Other && m.Keeps(s.Type), owners: make([]int, len(s.Tasks))}
 	r := &m.round
 	var needs []need
+	var late []int
 	for t, regions := range s.Tasks {
 		by := both
 		if r.keeps {
 			r.owners[t] = m.plan.owner(t, len(s.Tasks))
 			by = 1 << r.owners[t]
 		}
-		if by.has(m.me) {
-			r.todo = append(r.todo, t)
-		}
+		lacks := false
 		for i := range regions {
 			if regions[i].reads() {
 				needs = append(needs, need{regions[i].Mem, by})
+				lacks = lacks || by.has(m.me) && m.lacks(regions[i].Mem)
 			}
 		}
+		switch {
+		case lacks:
+			late = append(late, t)
+		case by.has(m.me):
+			r.todo = append(r.todo, t)
+		}
 	}
+	r.ready = len(r.todo)
+	r.todo = append(r.todo, late...)
 	m.exchange(needs)
+}
+
+// lacks reports whether this replica lacks some bytes of s.
+func (m *Machine) lacks(s Span) bool {
+	return slices.ContainsFunc(m.holders.within(s), func(r run) bool { return !r.by.has(m.me) })
+}
+
+// early returns a task that runs while pieces for other tasks are on their way. No such task
+// names memory of the pieces.
+func (m *Machine) early() (task int, ok bool) {
+	r := &m.round
+	if r.Section == nil || !r.keeps || r.exits || r.ready == 0 {
+		return 0, false
+	}
+	return m.start(), true
+}
+
+// start returns the next task, which now runs.
+func (m *Machine) start() int {
+	r := &m.round
+	t := r.todo[0]
+	r.todo = r.todo[1:]
+	r.ready = max(r.ready-1, 0)
+	r.running++
+	return t
 }
 
 // inSection returns the next step in the open section. ok is false if an exchange comes
@@ -66,10 +104,7 @@ func (m *Machine) inSection() (s Step, ok bool) {
 	case !r.keeps:
 		return Step{Kind: Share}, true
 	case len(r.todo) > 0:
-		t := r.todo[0]
-		r.todo = r.todo[1:]
-		r.running++
-		return Step{Kind: Run, Task: t}, true
+		return Step{Kind: Run, Task: m.start()}, true
 	case r.running > 0:
 		return Step{Kind: Wait}, true
 	case r.exits:

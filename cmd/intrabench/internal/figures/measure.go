@@ -24,6 +24,7 @@ type Series struct {
 	Models  []Model  `json:"models,omitempty"` // models of the kernels, if links were limited
 	Links   []Link   `json:"links,omitempty"`  // decisions on the links, if links were limited
 
+	Kept     []KeptRow     `json:"kept,omitempty"` // what was sent, if results were kept
 	Sections []SectionTime `json:"sections,omitempty"`
 }
 
@@ -75,6 +76,7 @@ func alternate(ctx context.Context, rounds int, configs []Config, before func(ro
 			m.Trials = append(m.Trials, t)
 		}
 	}
+	m.Kept = m.keptRows()
 	return m, nil
 }
 

@@ -77,6 +77,9 @@ func (m *Series) bySections(w io.Writer) error {
 	if err := m.sectionTable(w); err != nil {
 		return err
 	}
+	if err := m.keptTable(w); err != nil {
+		return err
+	}
 	if err := m.modelTable(w); err != nil {
 		return err
 	}

@@ -35,13 +35,14 @@ type Config struct {
 	Degrees  string   `json:"degrees,omitempty"` // degrees of the ranks, if they differ
 	Flags    []string `json:"flags,omitempty"`   // additional flags of intrarun
 	Limit    float64  `json:"limit,omitempty"`   // bandwidth of a link in bytes per second
+	Lag      float64  `json:"lag,omitempty"`     // age of an image in seconds, if results are kept
 	Jobs     int      `json:"jobs,omitempty"`    // number of jobs at the same time; 0: one
 	Base     string   `json:"base,omitempty"`    // name of the configuration with which this one is compared; "" = the first
 }
 
 // decides reports whether the replicas themselves decide which tasks to share.
 func (c Config) decides() bool {
-	return c.Replicas > 1 && !slices.Contains(c.Flags, "-sched")
+	return c.Replicas > 1 && c.Lag == 0 && !slices.Contains(c.Flags, "-sched")
 }
 
 // processes returns the number of cores that the configuration uses. The peer uses as many
@@ -146,6 +147,9 @@ type Trial struct {
 	XSHA256  string            `json:"x_sha256,omitempty"`
 	// StateSHA256 is the result of GTC. HPCCG has the three fields above instead.
 	StateSHA256 string `json:"state_sha256,omitempty"`
+	// Images and Sent are those of KeptRow, on average over all processes.
+	Images float64 `json:"images,omitempty"`
+	Sent   float64 `json:"sent_bytes,omitempty"`
 	// Tasks are the samples by type of task.
 	Tasks map[string]TaskSample `json:"tasks,omitempty"`
 }
@@ -320,6 +324,17 @@ func try(ctx context.Context, c Config, j trial.Job, parse func(out, report []by
 		return Trial{}, fmt.Errorf("%s: %w", c.Name, err)
 	}
 	t.Config = c.Name
+	if c.Lag > 0 {
+		rep, err := parseReport(out.Report)
+		if err != nil {
+			return Trial{}, fmt.Errorf("%s: %w", c.Name, err)
+		}
+		k, err := kept(rep)
+		if err != nil {
+			return Trial{}, fmt.Errorf("%s: %w", c.Name, err)
+		}
+		t.Images, t.Sent = k.Images, k.Sent
+	}
 	return t, nil
 }
 

@@ -6,7 +6,7 @@ import "github.com/intrahpc/intra/examples/gtc/internal/grid"
 // Each task uses its own field, since ions of different tasks contribute to the same
 // points. The sum of the field is four times that of the weights.
 //
-//intra:task in(z, g, lo, hi) out(density)
+//intra:task in(g, lo, hi, z.Now.Psi[lo:hi], z.Now.Theta[lo:hi], z.Now.Zeta[lo:hi], z.Now.Weight[lo:hi], z.Mu[lo:hi]) out(density)
 func (z *Ions) Charge(g *grid.Grid, lo, hi int, density []float64) {
 	clear(density)
 	l := newLocator(g)

@@ -12,34 +12,42 @@ import (
 //go:embed charge.go
 var intraSourceCharge string
 
-var _ = intraruntime.Clauses("charge_intra.go", intraSourceCharge, "be620e8b2f3756588e0211537157d40a")
+var _ = intraruntime.Clauses("charge_intra.go", intraSourceCharge, "907bd1601584d04784d745fb5a32dddb")
 
 var taskIonsCharge = intra.Register("github.com/intrahpc/intra/examples/gtc/internal/ions.Ions.Charge")
 
 // LaunchIonsCharge launches Ions.Charge as a task of s.
-func LaunchIonsCharge(s *intra.Section, z *Ions, g *grid.Grid, lo, hi int, density []float64) {
+func LaunchIonsCharge(s *intra.Section, z *Ions, g *grid.Grid, lo_, hi_ int, density []float64) {
 	type arguments struct {
 		z       *Ions
 		g       *grid.Grid
-		lo      int
-		hi      int
+		lo_     int
+		hi_     int
 		density []float64
 	}
 	slot := intraruntime.Slot[arguments](s, taskIonsCharge)
 	a := &slot.Arguments
 	if slot.Body == nil {
 		slot.Regions = []intra.Region{
-			intra.InVar("lo", &a.lo),
-			intra.InVar("hi", &a.hi),
+			intra.InVar("lo", &a.lo_),
+			intra.InVar("hi", &a.hi_),
+			intraruntime.Part(z.Now.Psi[:], intra.In("z.Now.Psi[lo:hi]", z.Now.Psi[lo_:hi_])),
+			intraruntime.Part(z.Now.Theta[:], intra.In("z.Now.Theta[lo:hi]", z.Now.Theta[lo_:hi_])),
+			intraruntime.Part(z.Now.Zeta[:], intra.In("z.Now.Zeta[lo:hi]", z.Now.Zeta[lo_:hi_])),
+			intraruntime.Part(z.Now.Weight[:], intra.In("z.Now.Weight[lo:hi]", z.Now.Weight[lo_:hi_])),
+			intraruntime.Part(z.Mu[:], intra.In("z.Mu[lo:hi]", z.Mu[lo_:hi_])),
 			intra.Out("density", density),
-			intraruntime.Reach("z", z),
 			intraruntime.Reach("g", g),
 		}
-		slot.Body = func() { a.z.Charge(a.g, a.lo, a.hi, a.density) }
+		slot.Body = func() { a.z.Charge(a.g, a.lo_, a.hi_, a.density) }
 	}
-	a.z, a.g, a.lo, a.hi, a.density = z, g, lo, hi, density
-	intraruntime.Set(&slot.Regions[2], density)
-	slot.Regions[3] = intraruntime.Reach("z", z)
-	slot.Regions[4] = intraruntime.Reach("g", g)
+	a.z, a.g, a.lo_, a.hi_, a.density = z, g, lo_, hi_, density
+	slot.Regions[2] = intraruntime.Part(z.Now.Psi[:], intra.In("z.Now.Psi[lo:hi]", z.Now.Psi[lo_:hi_]))
+	slot.Regions[3] = intraruntime.Part(z.Now.Theta[:], intra.In("z.Now.Theta[lo:hi]", z.Now.Theta[lo_:hi_]))
+	slot.Regions[4] = intraruntime.Part(z.Now.Zeta[:], intra.In("z.Now.Zeta[lo:hi]", z.Now.Zeta[lo_:hi_]))
+	slot.Regions[5] = intraruntime.Part(z.Now.Weight[:], intra.In("z.Now.Weight[lo:hi]", z.Now.Weight[lo_:hi_]))
+	slot.Regions[6] = intraruntime.Part(z.Mu[:], intra.In("z.Mu[lo:hi]", z.Mu[lo_:hi_]))
+	intraruntime.Set(&slot.Regions[7], density)
+	slot.Regions[8] = intraruntime.Reach("g", g)
 	s.LaunchKept(taskIonsCharge, slot.Body, slot.Regions)
 }

@@ -35,6 +35,14 @@ func (z *Ions) arrays() [11]*[]float64 {
 	}
 }
 
+// Arrays returns the arrays of all coordinates.
+func (z *Ions) Arrays() (all [][]float64) {
+	for _, a := range z.arrays() {
+		all = append(all, *a)
+	}
+	return all
+}
+
 // New makes n ions, all zero.
 func New(n int) *Ions {
 	z := &Ions{}

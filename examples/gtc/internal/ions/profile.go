@@ -22,7 +22,7 @@ func (h *Heat) Add(o *Heat) {
 
 // Heat measures the heat of the ions lo to hi-1.
 //
-//intra:task in(z, g, lo, hi) out(heat)
+//intra:task in(g, lo, hi, z.Now.Psi[lo:hi], z.Now.Theta[lo:hi], z.Now.Rho[lo:hi], z.Now.Weight[lo:hi], z.Mu[lo:hi]) out(heat)
 func (z *Ions) Heat(g *grid.Grid, lo, hi int, heat *Heat) {
 	var h Heat
 	now, mu := &z.Now, z.Mu
@@ -39,7 +39,7 @@ func (z *Ions) Heat(g *grid.Grid, lo, hi int, heat *Heat) {
 // Restore subtracts the excess of temperature from the weights of the ions lo to hi-1, so
 // that the profile that drives the turbulence is maintained.
 //
-//intra:task in(z, g, excess, lo, hi) inout(z.Now.Weight[lo:hi])
+//intra:task in(g, excess, lo, hi, z.Now.Psi[lo:hi], z.Now.Theta[lo:hi], z.Now.Rho[lo:hi], z.Mu[lo:hi]) inout(z.Now.Weight[lo:hi])
 func (z *Ions) Restore(g *grid.Grid, excess [grid.Bins]float64, lo, hi int) {
 	now, mu, weight := &z.Now, z.Mu, z.Now.Weight[lo:hi]
 	perTemperature := 1 / (g.Gyroradius * g.Gyroradius)

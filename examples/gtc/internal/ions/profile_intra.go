@@ -12,35 +12,43 @@ import (
 //go:embed profile.go
 var intraSourceProfile string
 
-var _ = intraruntime.Clauses("profile_intra.go", intraSourceProfile, "df37ad33d260c64b319249cf4b34854d")
+var _ = intraruntime.Clauses("profile_intra.go", intraSourceProfile, "c0707139e8a495824ba78e3fef070aaf")
 
 var taskIonsHeat = intra.Register("github.com/intrahpc/intra/examples/gtc/internal/ions.Ions.Heat")
 
 // LaunchIonsHeat launches Ions.Heat as a task of s.
-func LaunchIonsHeat(s *intra.Section, z *Ions, g *grid.Grid, lo, hi int, heat *Heat) {
+func LaunchIonsHeat(s *intra.Section, z *Ions, g *grid.Grid, lo_, hi_ int, heat *Heat) {
 	type arguments struct {
 		z    *Ions
 		g    *grid.Grid
-		lo   int
-		hi   int
+		lo_  int
+		hi_  int
 		heat *Heat
 	}
 	slot := intraruntime.Slot[arguments](s, taskIonsHeat)
 	a := &slot.Arguments
 	if slot.Body == nil {
 		slot.Regions = []intra.Region{
-			intra.InVar("lo", &a.lo),
-			intra.InVar("hi", &a.hi),
+			intra.InVar("lo", &a.lo_),
+			intra.InVar("hi", &a.hi_),
+			intraruntime.Part(z.Now.Psi[:], intra.In("z.Now.Psi[lo:hi]", z.Now.Psi[lo_:hi_])),
+			intraruntime.Part(z.Now.Theta[:], intra.In("z.Now.Theta[lo:hi]", z.Now.Theta[lo_:hi_])),
+			intraruntime.Part(z.Now.Rho[:], intra.In("z.Now.Rho[lo:hi]", z.Now.Rho[lo_:hi_])),
+			intraruntime.Part(z.Now.Weight[:], intra.In("z.Now.Weight[lo:hi]", z.Now.Weight[lo_:hi_])),
+			intraruntime.Part(z.Mu[:], intra.In("z.Mu[lo:hi]", z.Mu[lo_:hi_])),
 			intra.OutVar("heat", heat),
-			intraruntime.Reach("z", z),
 			intraruntime.Reach("g", g),
 		}
-		slot.Body = func() { a.z.Heat(a.g, a.lo, a.hi, a.heat) }
+		slot.Body = func() { a.z.Heat(a.g, a.lo_, a.hi_, a.heat) }
 	}
-	a.z, a.g, a.lo, a.hi, a.heat = z, g, lo, hi, heat
-	slot.Regions[2] = intra.OutVar("heat", heat)
-	slot.Regions[3] = intraruntime.Reach("z", z)
-	slot.Regions[4] = intraruntime.Reach("g", g)
+	a.z, a.g, a.lo_, a.hi_, a.heat = z, g, lo_, hi_, heat
+	slot.Regions[2] = intraruntime.Part(z.Now.Psi[:], intra.In("z.Now.Psi[lo:hi]", z.Now.Psi[lo_:hi_]))
+	slot.Regions[3] = intraruntime.Part(z.Now.Theta[:], intra.In("z.Now.Theta[lo:hi]", z.Now.Theta[lo_:hi_]))
+	slot.Regions[4] = intraruntime.Part(z.Now.Rho[:], intra.In("z.Now.Rho[lo:hi]", z.Now.Rho[lo_:hi_]))
+	slot.Regions[5] = intraruntime.Part(z.Now.Weight[:], intra.In("z.Now.Weight[lo:hi]", z.Now.Weight[lo_:hi_]))
+	slot.Regions[6] = intraruntime.Part(z.Mu[:], intra.In("z.Mu[lo:hi]", z.Mu[lo_:hi_]))
+	slot.Regions[7] = intra.OutVar("heat", heat)
+	slot.Regions[8] = intraruntime.Reach("g", g)
 	s.LaunchKept(taskIonsHeat, slot.Body, slot.Regions)
 }
 
@@ -62,15 +70,21 @@ func LaunchIonsRestore(s *intra.Section, z *Ions, g *grid.Grid, excess [5]float6
 			intra.InVar("excess", &a.excess),
 			intra.InVar("lo", &a.lo_),
 			intra.InVar("hi", &a.hi_),
+			intraruntime.Part(z.Now.Psi[:], intra.In("z.Now.Psi[lo:hi]", z.Now.Psi[lo_:hi_])),
+			intraruntime.Part(z.Now.Theta[:], intra.In("z.Now.Theta[lo:hi]", z.Now.Theta[lo_:hi_])),
+			intraruntime.Part(z.Now.Rho[:], intra.In("z.Now.Rho[lo:hi]", z.Now.Rho[lo_:hi_])),
+			intraruntime.Part(z.Mu[:], intra.In("z.Mu[lo:hi]", z.Mu[lo_:hi_])),
 			intraruntime.Part(z.Now.Weight[:], intra.InOut("z.Now.Weight[lo:hi]", z.Now.Weight[lo_:hi_])),
-			intraruntime.Reach("z", z),
 			intraruntime.Reach("g", g),
 		}
 		slot.Body = func() { a.z.Restore(a.g, a.excess, a.lo_, a.hi_) }
 	}
 	a.z, a.g, a.excess, a.lo_, a.hi_ = z, g, excess, lo_, hi_
-	slot.Regions[3] = intraruntime.Part(z.Now.Weight[:], intra.InOut("z.Now.Weight[lo:hi]", z.Now.Weight[lo_:hi_]))
-	slot.Regions[4] = intraruntime.Reach("z", z)
-	slot.Regions[5] = intraruntime.Reach("g", g)
+	slot.Regions[3] = intraruntime.Part(z.Now.Psi[:], intra.In("z.Now.Psi[lo:hi]", z.Now.Psi[lo_:hi_]))
+	slot.Regions[4] = intraruntime.Part(z.Now.Theta[:], intra.In("z.Now.Theta[lo:hi]", z.Now.Theta[lo_:hi_]))
+	slot.Regions[5] = intraruntime.Part(z.Now.Rho[:], intra.In("z.Now.Rho[lo:hi]", z.Now.Rho[lo_:hi_]))
+	slot.Regions[6] = intraruntime.Part(z.Mu[:], intra.In("z.Mu[lo:hi]", z.Mu[lo_:hi_]))
+	slot.Regions[7] = intraruntime.Part(z.Now.Weight[:], intra.InOut("z.Now.Weight[lo:hi]", z.Now.Weight[lo_:hi_]))
+	slot.Regions[8] = intraruntime.Reach("g", g)
 	s.LaunchKept(taskIonsRestore, slot.Body, slot.Regions)
 }

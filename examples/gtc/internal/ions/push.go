@@ -41,7 +41,7 @@ func (s *Sums) Add(o *Sums) {
 // beginning of the step, in the field there. The sums are those at the beginning of the
 // step.
 //
-//intra:task in(z, f, dt, lo, hi) out(z.Now.Psi[lo:hi], z.Now.Theta[lo:hi], z.Now.Zeta[lo:hi], z.Now.Rho[lo:hi], z.Now.Weight[lo:hi], sums)
+//intra:task in(f, dt, lo, hi, z.Old.Psi[lo:hi], z.Old.Theta[lo:hi], z.Old.Zeta[lo:hi], z.Old.Rho[lo:hi], z.Old.Weight[lo:hi], z.Mu[lo:hi]) out(z.Now.Psi[lo:hi], z.Now.Theta[lo:hi], z.Now.Zeta[lo:hi], z.Now.Rho[lo:hi], z.Now.Weight[lo:hi], sums)
 func (z *Ions) Predict(f *Field, dt float64, lo, hi int, sums *Sums) {
 	m := newMotion(f)
 	n := hi - lo // lets the compiler see that the lengths are equal
@@ -71,7 +71,7 @@ func (z *Ions) Predict(f *Field, dt float64, lo, hi int, sums *Sums) {
 // beginning of the step, in the field at their current positions. An ion that leaves the
 // plasma returns mirrored to its position at the beginning of the step.
 //
-//intra:task in(z, f, dt, lo, hi) inout(z.Now.Psi[lo:hi], z.Now.Theta[lo:hi], z.Now.Zeta[lo:hi], z.Now.Rho[lo:hi], z.Now.Weight[lo:hi])
+//intra:task in(f, dt, lo, hi, z.Old.Psi[lo:hi], z.Old.Theta[lo:hi], z.Old.Zeta[lo:hi], z.Old.Rho[lo:hi], z.Old.Weight[lo:hi], z.Mu[lo:hi]) inout(z.Now.Psi[lo:hi], z.Now.Theta[lo:hi], z.Now.Zeta[lo:hi], z.Now.Rho[lo:hi], z.Now.Weight[lo:hi])
 func (z *Ions) Correct(f *Field, dt float64, lo, hi int) {
 	m := newMotion(f)
 	m.flow = f.Flow

@@ -12,7 +12,7 @@ import (
 //go:embed push.go
 var intraSourcePush string
 
-var _ = intraruntime.Clauses("push_intra.go", intraSourcePush, "91755d62bd918889f43e841232189d68")
+var _ = intraruntime.Clauses("push_intra.go", intraSourcePush, "fefb4165c68d9508210ce692cb07a67e")
 
 var taskIonsPredict = intra.Register("github.com/intrahpc/intra/examples/gtc/internal/ions.Ions.Predict")
 
@@ -33,26 +33,36 @@ func LaunchIonsPredict(s *intra.Section, z *Ions, f *Field, dt float64, lo_, hi_
 			intra.InVar("dt", &a.dt),
 			intra.InVar("lo", &a.lo_),
 			intra.InVar("hi", &a.hi_),
+			intraruntime.Part(z.Old.Psi[:], intra.In("z.Old.Psi[lo:hi]", z.Old.Psi[lo_:hi_])),
+			intraruntime.Part(z.Old.Theta[:], intra.In("z.Old.Theta[lo:hi]", z.Old.Theta[lo_:hi_])),
+			intraruntime.Part(z.Old.Zeta[:], intra.In("z.Old.Zeta[lo:hi]", z.Old.Zeta[lo_:hi_])),
+			intraruntime.Part(z.Old.Rho[:], intra.In("z.Old.Rho[lo:hi]", z.Old.Rho[lo_:hi_])),
+			intraruntime.Part(z.Old.Weight[:], intra.In("z.Old.Weight[lo:hi]", z.Old.Weight[lo_:hi_])),
+			intraruntime.Part(z.Mu[:], intra.In("z.Mu[lo:hi]", z.Mu[lo_:hi_])),
 			intraruntime.Part(z.Now.Psi[:], intra.Out("z.Now.Psi[lo:hi]", z.Now.Psi[lo_:hi_])),
 			intraruntime.Part(z.Now.Theta[:], intra.Out("z.Now.Theta[lo:hi]", z.Now.Theta[lo_:hi_])),
 			intraruntime.Part(z.Now.Zeta[:], intra.Out("z.Now.Zeta[lo:hi]", z.Now.Zeta[lo_:hi_])),
 			intraruntime.Part(z.Now.Rho[:], intra.Out("z.Now.Rho[lo:hi]", z.Now.Rho[lo_:hi_])),
 			intraruntime.Part(z.Now.Weight[:], intra.Out("z.Now.Weight[lo:hi]", z.Now.Weight[lo_:hi_])),
 			intra.OutVar("sums", sums),
-			intraruntime.Reach("z", z),
 			intraruntime.Reach("f", f),
 		}
 		slot.Body = func() { a.z.Predict(a.f, a.dt, a.lo_, a.hi_, a.sums) }
 	}
 	a.z, a.f, a.dt, a.lo_, a.hi_, a.sums = z, f, dt, lo_, hi_, sums
-	slot.Regions[3] = intraruntime.Part(z.Now.Psi[:], intra.Out("z.Now.Psi[lo:hi]", z.Now.Psi[lo_:hi_]))
-	slot.Regions[4] = intraruntime.Part(z.Now.Theta[:], intra.Out("z.Now.Theta[lo:hi]", z.Now.Theta[lo_:hi_]))
-	slot.Regions[5] = intraruntime.Part(z.Now.Zeta[:], intra.Out("z.Now.Zeta[lo:hi]", z.Now.Zeta[lo_:hi_]))
-	slot.Regions[6] = intraruntime.Part(z.Now.Rho[:], intra.Out("z.Now.Rho[lo:hi]", z.Now.Rho[lo_:hi_]))
-	slot.Regions[7] = intraruntime.Part(z.Now.Weight[:], intra.Out("z.Now.Weight[lo:hi]", z.Now.Weight[lo_:hi_]))
-	slot.Regions[8] = intra.OutVar("sums", sums)
-	slot.Regions[9] = intraruntime.Reach("z", z)
-	slot.Regions[10] = intraruntime.Reach("f", f)
+	slot.Regions[3] = intraruntime.Part(z.Old.Psi[:], intra.In("z.Old.Psi[lo:hi]", z.Old.Psi[lo_:hi_]))
+	slot.Regions[4] = intraruntime.Part(z.Old.Theta[:], intra.In("z.Old.Theta[lo:hi]", z.Old.Theta[lo_:hi_]))
+	slot.Regions[5] = intraruntime.Part(z.Old.Zeta[:], intra.In("z.Old.Zeta[lo:hi]", z.Old.Zeta[lo_:hi_]))
+	slot.Regions[6] = intraruntime.Part(z.Old.Rho[:], intra.In("z.Old.Rho[lo:hi]", z.Old.Rho[lo_:hi_]))
+	slot.Regions[7] = intraruntime.Part(z.Old.Weight[:], intra.In("z.Old.Weight[lo:hi]", z.Old.Weight[lo_:hi_]))
+	slot.Regions[8] = intraruntime.Part(z.Mu[:], intra.In("z.Mu[lo:hi]", z.Mu[lo_:hi_]))
+	slot.Regions[9] = intraruntime.Part(z.Now.Psi[:], intra.Out("z.Now.Psi[lo:hi]", z.Now.Psi[lo_:hi_]))
+	slot.Regions[10] = intraruntime.Part(z.Now.Theta[:], intra.Out("z.Now.Theta[lo:hi]", z.Now.Theta[lo_:hi_]))
+	slot.Regions[11] = intraruntime.Part(z.Now.Zeta[:], intra.Out("z.Now.Zeta[lo:hi]", z.Now.Zeta[lo_:hi_]))
+	slot.Regions[12] = intraruntime.Part(z.Now.Rho[:], intra.Out("z.Now.Rho[lo:hi]", z.Now.Rho[lo_:hi_]))
+	slot.Regions[13] = intraruntime.Part(z.Now.Weight[:], intra.Out("z.Now.Weight[lo:hi]", z.Now.Weight[lo_:hi_]))
+	slot.Regions[14] = intra.OutVar("sums", sums)
+	slot.Regions[15] = intraruntime.Reach("f", f)
 	s.LaunchKept(taskIonsPredict, slot.Body, slot.Regions)
 }
 
@@ -74,24 +84,34 @@ func LaunchIonsCorrect(s *intra.Section, z *Ions, f *Field, dt float64, lo_, hi_
 			intra.InVar("dt", &a.dt),
 			intra.InVar("lo", &a.lo_),
 			intra.InVar("hi", &a.hi_),
+			intraruntime.Part(z.Old.Psi[:], intra.In("z.Old.Psi[lo:hi]", z.Old.Psi[lo_:hi_])),
+			intraruntime.Part(z.Old.Theta[:], intra.In("z.Old.Theta[lo:hi]", z.Old.Theta[lo_:hi_])),
+			intraruntime.Part(z.Old.Zeta[:], intra.In("z.Old.Zeta[lo:hi]", z.Old.Zeta[lo_:hi_])),
+			intraruntime.Part(z.Old.Rho[:], intra.In("z.Old.Rho[lo:hi]", z.Old.Rho[lo_:hi_])),
+			intraruntime.Part(z.Old.Weight[:], intra.In("z.Old.Weight[lo:hi]", z.Old.Weight[lo_:hi_])),
+			intraruntime.Part(z.Mu[:], intra.In("z.Mu[lo:hi]", z.Mu[lo_:hi_])),
 			intraruntime.Part(z.Now.Psi[:], intra.InOut("z.Now.Psi[lo:hi]", z.Now.Psi[lo_:hi_])),
 			intraruntime.Part(z.Now.Theta[:], intra.InOut("z.Now.Theta[lo:hi]", z.Now.Theta[lo_:hi_])),
 			intraruntime.Part(z.Now.Zeta[:], intra.InOut("z.Now.Zeta[lo:hi]", z.Now.Zeta[lo_:hi_])),
 			intraruntime.Part(z.Now.Rho[:], intra.InOut("z.Now.Rho[lo:hi]", z.Now.Rho[lo_:hi_])),
 			intraruntime.Part(z.Now.Weight[:], intra.InOut("z.Now.Weight[lo:hi]", z.Now.Weight[lo_:hi_])),
-			intraruntime.Reach("z", z),
 			intraruntime.Reach("f", f),
 		}
 		slot.Body = func() { a.z.Correct(a.f, a.dt, a.lo_, a.hi_) }
 	}
 	a.z, a.f, a.dt, a.lo_, a.hi_ = z, f, dt, lo_, hi_
-	slot.Regions[3] = intraruntime.Part(z.Now.Psi[:], intra.InOut("z.Now.Psi[lo:hi]", z.Now.Psi[lo_:hi_]))
-	slot.Regions[4] = intraruntime.Part(z.Now.Theta[:], intra.InOut("z.Now.Theta[lo:hi]", z.Now.Theta[lo_:hi_]))
-	slot.Regions[5] = intraruntime.Part(z.Now.Zeta[:], intra.InOut("z.Now.Zeta[lo:hi]", z.Now.Zeta[lo_:hi_]))
-	slot.Regions[6] = intraruntime.Part(z.Now.Rho[:], intra.InOut("z.Now.Rho[lo:hi]", z.Now.Rho[lo_:hi_]))
-	slot.Regions[7] = intraruntime.Part(z.Now.Weight[:], intra.InOut("z.Now.Weight[lo:hi]", z.Now.Weight[lo_:hi_]))
-	slot.Regions[8] = intraruntime.Reach("z", z)
-	slot.Regions[9] = intraruntime.Reach("f", f)
+	slot.Regions[3] = intraruntime.Part(z.Old.Psi[:], intra.In("z.Old.Psi[lo:hi]", z.Old.Psi[lo_:hi_]))
+	slot.Regions[4] = intraruntime.Part(z.Old.Theta[:], intra.In("z.Old.Theta[lo:hi]", z.Old.Theta[lo_:hi_]))
+	slot.Regions[5] = intraruntime.Part(z.Old.Zeta[:], intra.In("z.Old.Zeta[lo:hi]", z.Old.Zeta[lo_:hi_]))
+	slot.Regions[6] = intraruntime.Part(z.Old.Rho[:], intra.In("z.Old.Rho[lo:hi]", z.Old.Rho[lo_:hi_]))
+	slot.Regions[7] = intraruntime.Part(z.Old.Weight[:], intra.In("z.Old.Weight[lo:hi]", z.Old.Weight[lo_:hi_]))
+	slot.Regions[8] = intraruntime.Part(z.Mu[:], intra.In("z.Mu[lo:hi]", z.Mu[lo_:hi_]))
+	slot.Regions[9] = intraruntime.Part(z.Now.Psi[:], intra.InOut("z.Now.Psi[lo:hi]", z.Now.Psi[lo_:hi_]))
+	slot.Regions[10] = intraruntime.Part(z.Now.Theta[:], intra.InOut("z.Now.Theta[lo:hi]", z.Now.Theta[lo_:hi_]))
+	slot.Regions[11] = intraruntime.Part(z.Now.Zeta[:], intra.InOut("z.Now.Zeta[lo:hi]", z.Now.Zeta[lo_:hi_]))
+	slot.Regions[12] = intraruntime.Part(z.Now.Rho[:], intra.InOut("z.Now.Rho[lo:hi]", z.Now.Rho[lo_:hi_]))
+	slot.Regions[13] = intraruntime.Part(z.Now.Weight[:], intra.InOut("z.Now.Weight[lo:hi]", z.Now.Weight[lo_:hi_]))
+	slot.Regions[14] = intraruntime.Reach("f", f)
 	s.LaunchKept(taskIonsCorrect, slot.Body, slot.Regions)
 }
 
