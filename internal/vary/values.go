@@ -40,7 +40,7 @@ func openValues(name string, read bool) (*valueFile, error) {
 	return &valueFile{out: bufio.NewWriterSize(f, 1<<20)}, nil
 }
 
-// nothing reads as an empty file.
+// nothing is the reader of an empty file.
 type nothing struct{}
 
 func (nothing) Read([]byte) (int, error) { return 0, io.EOF }

@@ -43,8 +43,8 @@ func New(ask func()) *Link { return &Link{ask: ask, settled: make(chan struct{})
 // waiting frame is sent. It must be called before Start.
 func (l *Link) WhenMade(f func()) { l.made = f }
 
-// Made gives this end its link, which must not be started, because one of the two sides has
-// asked for it. If this end has ended meanwhile, Made closes inner. It is called once.
+// Made gives this end its link, after one of the two sides has asked for it. The caller must not
+// have started inner. If this end has ended meanwhile, Made closes inner. It is called once.
 func (l *Link) Made(inner transport.Link) {
 	l.mu.Lock()
 	if l.end != nil {

@@ -4,9 +4,9 @@ package sdr
 // collective by then.
 type Sync uint8
 
-// The kinds of collectives. In each clock domain one communicator of all ranks has
-// collectives that begin the epochs of the domain, in the same order at all ranks. All
-// other collectives are SyncNone.
+// The kinds of collectives. A collective of any kind but SyncNone begins an epoch of its clock
+// domain. All ranks must begin these collectives in the same order. So at most one communicator of
+// a domain has such collectives, and only if it contains all ranks.
 const (
 	// SyncNone: the end implies nothing about other ranks.
 	SyncNone Sync = iota

@@ -43,9 +43,9 @@ func NewConsole(out, err io.Writer) *Console {
 	return c
 }
 
-// NewCarried returns a console whose output a carrier carries. Once the carrier has ended, the
-// console calls here, with a function that records the loss of a stream, and writes to the
-// streams that it returns.
+// NewCarried returns a console that writes its output through a carrier. When the carrier returns
+// a piece, the console calls here once, and from then on writes to the streams that this call
+// returns. The argument of the call is a function that records the loss of a stream.
 func NewCarried(by Carrier, here func(lose func(Stream, error)) [2]io.Writer) *Console {
 	c := NewConsole(nil, nil)
 	c.carrier, c.here = by, func() [2]io.Writer { return here(c.lose) }

@@ -1,5 +1,5 @@
 // Package lease implements the right to act on the outside world for a limited time. It
-// has the clock of leases, and the time that other hosts must wait until a lease has
-// certainly ended. It also has the word of memory in which an agent publishes until when
-// its processes may act.
+// provides the clock of leases, and computes how long other hosts must wait until a lease has
+// certainly ended. An agent publishes the end of its processes' lease in a word of shared
+// memory, a Word.
 package lease

@@ -26,7 +26,7 @@ type keeper struct {
 	recovering *recovering
 	machine    *kept.Machine
 
-	lacks    atomic.Bool        // machine.Lacks, for calls without the lock, and true after an error
+	lacks    atomic.Bool        // machine.Lacks or a failure; read without the lock
 	failure  error              // why an exchange has failed: memory that the machine considers current may be outdated here
 	entered  bool               // the machine is in the open section
 	sections int                // sections completed since the last safe point
@@ -41,7 +41,7 @@ type keeper struct {
 	spare   *checkpoint.Image   // memory of an image that is no longer needed
 	half    halfTransfer
 	results [][]byte // encoded results of the calls of Once since the oldest of points
-	dropped int      // number of earlier results
+	dropped int      // number of older results, which are no longer kept
 	at      uint64   // the last settled point, and when it was made
 	since   time.Duration
 	least   uint64 // number of safe points during which the parts of an image are sent

@@ -31,7 +31,7 @@ type round struct {
 	sig      uint64
 	tasks    []task
 	left     int       // number of tasks neither run nor received
-	begun    int       // every task before it is running, has run or was received
+	begun    int       // all tasks with a lower index are running, have run or were received
 	ready    sched.Set // tasks that are neither claimed nor assigned to a peer, and not done
 	claims   []int     // tasks with at least one claim by a peer
 	unmet    []int     // tasks of claims that are neither done nor expected from a peer; look computes them for Next

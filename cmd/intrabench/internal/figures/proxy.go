@@ -56,8 +56,8 @@ func box(n [3]int, args ...string) []string {
 	return append(args, "-ny", strconv.Itoa(n[1]), "-nz", strconv.Itoa(n[2]))
 }
 
-// ProxyConfigs returns the configurations of a proxy. They use the two cores of the native
-// run. If doubled, they use two cores, and the native run uses one.
+// ProxyConfigs returns the configurations of a proxy: native, the replicated ones, and more. The
+// replicated ones use two cores. The native run uses two cores as well, or one if doubled.
 func ProxyConfigs(doubled bool, more ...Config) []Config {
 	native := Native
 	if doubled {

@@ -188,7 +188,8 @@ func serveAny(w *comm.Comm) func(*comm.Comm, func(int) error) error {
 	}
 }
 
-// serveRequests posts a receive from each rank, and serves those that some reports as complete.
+// serveRequests posts a receive from each rank, and serves a rank when its receive is complete. The
+// function some returns the indexes of the complete receives, like comm.WaitSome.
 func serveRequests(w *comm.Comm, serve func(from int) error, some func(...*comm.Request) ([]int, error)) error {
 	reqs := make([]*comm.Request, w.Size())
 	received, buf := make([]int, w.Size()), make([][1]float64, w.Size())
