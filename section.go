@@ -232,6 +232,8 @@ func (s *section) complete() error {
 		return s.check.Complete()
 	case !s.p.alone():
 		return s.p.engine.Share(&s.shared)
+	case s.p != nil && s.p.run != nil:
+		return s.p.run.Repeat(&s.shared)
 	}
 	return nil
 }

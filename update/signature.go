@@ -43,13 +43,16 @@ func (s *Signature) Add(task uint64, regions []Region) (read, written int) {
 	return read, written
 }
 
-// AddShape is Add without the values of small arguments, for a section whose inputs may lie
-// on one replica only.
-func (s *Signature) AddShape(task uint64, regions []Region) {
+// AddShape is Add for a section whose inputs may lie on one replica only. It adds the value of a
+// small argument only if values is not nil and returns true.
+func (s *Signature) AddShape(task uint64, regions []Region, values func(mem []byte) bool) {
 	sum := mix(s.sum, task+uint64(len(regions)))
 	for i := range regions {
 		r := &regions[i]
 		sum = mix(sum, uint64(len(r.Mem))*shapes+uint64(r.Mode)+uint64(r.size)<<8)
+		if r.Mode == In && len(r.Mem) <= smallIn && values != nil && values(r.Mem) {
+			sum = mixBytes(sum, r.Mem)
+		}
 	}
 	s.sum = sum
 }

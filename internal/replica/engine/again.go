@@ -37,7 +37,9 @@ type settled struct {
 	files  any      // the result of Files.Keep
 	once   [][]byte // encoded results of the later calls of Once, in order
 	calls  int      // number of earlier calls of Once, in a process that keeps results
-	made   time.Duration
+	// entered is the number of sections entered before it, in a process that keeps results.
+	entered int
+	made    time.Duration
 }
 
 // secondRun is a run of the program from a settled point.
@@ -50,11 +52,12 @@ type secondRun struct {
 	// known, 0 if it lives.
 	detection time.Duration
 	// sections is the number of sections that the earlier run has completed after that safe point.
-	sections int
-	left     int    // of these, sections that this run has yet to repeat
-	over     bool   // this run has reached the point where the earlier run ended; guarded by the lock of the node
-	calls    int    // number of calls of Once
-	caughtUp func() // called when this run reaches the point where the earlier run ended
+	sections   int
+	left       int  // of these, sections that this run has yet to repeat
+	over       bool // this run has reached the point where the earlier run ended; guarded by the lock of the node
+	calls      int  // number of calls of Once
+	repetition repetition
+	caughtUp   func() // called when this run reaches the point where the earlier run ended
 }
 
 // errAlone ends a run of the program of a process that runs again alone.

@@ -147,6 +147,9 @@ func (p *Program) RefuseCalls(prefix string) error {
 // itself, has not reached its first safe point, or runs again alone.
 func (p *Program) RunTask(s *Section, i int) {
 	p.rerun++
+	if p.second != nil && !p.Resuming() {
+		p.second.repetition.add(&s.Tasks[i])
+	}
 	p.inside.runTask(s, &s.Tasks[i], s.Tasks[i].Body)
 }
 

@@ -42,7 +42,8 @@ type keeper struct {
 	half    halfTransfer
 	results [][]byte // encoded results of the calls of Once since the oldest of points
 	dropped int      // number of older results, which are no longer kept
-	at      uint64   // the last settled point, and when it was made
+	entries entries
+	at      uint64 // the last settled point, and when it was made
 	since   time.Duration
 	least   uint64 // number of safe points during which the parts of an image are sent
 
@@ -91,6 +92,7 @@ func (k *keeper) begin() {
 	k.held, k.out, k.pins = nil, nil, nil
 	k.points, k.place, k.spare, k.half = make(map[uint64]*settled), nil, nil, halfTransfer{}
 	k.once.kept, k.results, k.dropped, k.at, k.least = nil, nil, 0, 0, 0
+	k.entries = entries{}
 	k.received, k.detection = k.now(), 0
 	k.lacks.Store(false)
 	k.machine = kept.New(kept.Config{Replica: k.setup.Self.Replica, Room: inboxBytes, Strays: strayBytes,

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"time"
+	"unsafe"
 
 	"github.com/intrahpc/intra/internal/base/checkpoint"
 	"github.com/intrahpc/intra/internal/job"
@@ -57,7 +58,7 @@ func (k *keeper) settle(point uint64) error {
 			return err
 		}
 		k.place = &settled{number: point, place: place, output: answer.Output, image: im, use: newUse(),
-			files: r.program.keepFiles(), calls: k.dropped + len(k.results), made: k.now()}
+			files: r.program.keepFiles(), calls: k.dropped + len(k.results), entered: k.entries.end(), made: k.now()}
 		k.once.kept = &k.results
 		p.Registered, p.Proposal = registered(im), k.proposal(point)
 	}
@@ -76,6 +77,7 @@ func (k *keeper) settle(point uint64) error {
 func (k *keeper) forgetAll() {
 	k.messages.Load().Runs().End()
 	k.once.kept, k.results, k.dropped = nil, nil, k.dropped+len(k.results)
+	k.entries.forget(k.entries.end())
 	k.spare = nil
 }
 
@@ -107,7 +109,7 @@ func (k *keeper) proposal(point uint64) func() kept.Proposal {
 			}
 			points = max(points, k.least)
 		}
-		n := uint64(k.messages.Load().Runs().Bytes())
+		n := uint64(k.messages.Load().Runs().Bytes()) + uint64(len(k.entries.all))*uint64(unsafe.Sizeof(entry{}))
 		for _, result := range k.results {
 			n += uint64(len(result))
 		}
@@ -167,6 +169,7 @@ func (k *keeper) discard(point uint64) {
 	k.messages.Load().Runs().Forget(oldest.place)
 	k.results = append([][]byte(nil), k.results[oldest.calls-k.dropped:]...)
 	k.dropped = oldest.calls
+	k.entries.forget(oldest.entered)
 }
 
 // goBack ends the run of the program. The next run begins at the oldest image. This process
@@ -193,9 +196,10 @@ func (k *keeper) goBack() error {
 		return err
 	}
 	from.once = k.results[from.calls-k.dropped:]
-	r.second.back = &secondRun{from: from, to: r.program.points.Load(), sections: k.sections, begun: r.now(), detection: k.detection}
+	r.second.back = &secondRun{from: from, repetition: repetition{entries: k.entries.from(from.entered)}, to: r.program.points.Load(), sections: k.sections, begun: r.now(), detection: k.detection}
 	k.perform()
 	k.once.kept, k.results, k.spare, k.pins = nil, nil, nil, nil
+	k.entries = entries{}
 	clear(k.points)
 	k.open, k.current, k.entered = nil, nil, false
 	return errAlone

@@ -32,6 +32,12 @@ func (k *keeper) Share(s *Section) error {
 // enter makes current what the tasks of s need, and decides whether the results of s are kept.
 // If nothing is or becomes kept, it costs almost nothing.
 func (k *keeper) enter(s *Section, yield func(func())) error {
+	if err := k.repeats(s); err != nil {
+		return err
+	}
+	if k.once.kept != nil {
+		k.record(s)
+	}
 	wants := s.Keep && s.Agree == nil && (k.setup.Sched == "" || k.setup.Sched == "static")
 	keeps := wants && k.machine.Keeps(keptType)
 	if !keeps && !k.machine.Lacks() {
@@ -149,7 +155,7 @@ func (x keptResults) finish(s *Section) {
 func (x keptResults) leave(s *Section) {
 	var shape update.Signature
 	for t := range s.Tasks {
-		shape.AddShape(s.Tasks[t].Kernel.typeSum(), s.Tasks[t].Regions)
+		shape.AddShape(s.Tasks[t].Kernel.typeSum(), s.Tasks[t].Regions, nil)
 	}
 	if err := x.pass(s, shape.Sum()); err != nil {
 		x.fail(err)
