@@ -187,7 +187,7 @@ mpi: ## MPI_KILLS processes of jobs over Open MPI and over MPICH die at random p
 fuzz: ## every fuzz target for FUZZTIME
 	@for target in FuzzHeader:./transport FuzzReader:./transport/tcp FuzzReconnecting:./transport/tcp FuzzRing:./transport/shm \
 	    FuzzFrames:./transport/sdr FuzzPosition:./transport/sdr FuzzRecord:./comm FuzzOpen:./internal/head/arbiter FuzzParseMessage:./update FuzzVectors:./kernels/internal/simd \
-	    FuzzSliced:./kernels FuzzRead:./kernels/matrix FuzzDigest:./internal/replica/checked FuzzRankPosition:./internal/replica/engine FuzzParseWord:./internal/replica/engine \
+	    FuzzSliced:./kernels FuzzRead:./kernels/matrix FuzzDigest:./internal/checked FuzzRankPosition:./internal/replica/engine FuzzParseWord:./internal/replica/engine \
 	    FuzzManifest:./internal/base/checkpoint FuzzFile:./internal/base/checkpoint FuzzIndex:./internal/base/checkpoint \
 	    FuzzDecodeMessage:./internal/job FuzzAcceptHandshake:./internal/job FuzzReadCall:./internal/job FuzzDialHandshake:./internal/job \
 	    FuzzExpandNames:./internal/job FuzzReadFrame:./internal/agent/agentwire FuzzRemote:./internal/launch \

@@ -3,7 +3,7 @@ package intra
 import (
 	"strings"
 
-	"github.com/intrahpc/intra/internal/replica/checked"
+	"github.com/intrahpc/intra/internal/checked"
 	"github.com/intrahpc/intra/internal/replica/option"
 	"github.com/intrahpc/intra/update"
 )

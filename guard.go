@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"runtime/debug"
 
-	"github.com/intrahpc/intra/internal/replica/checked"
+	"github.com/intrahpc/intra/internal/checked"
 	"github.com/intrahpc/intra/internal/replica/engine"
 )
 

@@ -11,8 +11,8 @@ import (
 	"github.com/intrahpc/intra/internal/base/callsite"
 	"github.com/intrahpc/intra/internal/base/cure"
 	"github.com/intrahpc/intra/internal/base/sysmon"
+	"github.com/intrahpc/intra/internal/checked"
 	"github.com/intrahpc/intra/internal/job"
-	"github.com/intrahpc/intra/internal/replica/checked"
 	"github.com/intrahpc/intra/internal/replica/engine"
 )
 

@@ -7,7 +7,7 @@ import (
 	"github.com/intrahpc/intra/comm"
 	"github.com/intrahpc/intra/internal/base/bridge"
 	"github.com/intrahpc/intra/internal/base/callsite"
-	"github.com/intrahpc/intra/internal/replica/checked"
+	"github.com/intrahpc/intra/internal/checked"
 	"github.com/intrahpc/intra/internal/replica/engine"
 	"github.com/intrahpc/intra/internal/replica/reduce"
 	"github.com/intrahpc/intra/internal/vary"

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/intrahpc/intra/internal/base/bridge"
-	"github.com/intrahpc/intra/internal/replica/checked"
+	"github.com/intrahpc/intra/internal/checked"
 	"github.com/intrahpc/intra/internal/replica/engine"
 )
 

@@ -6,7 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/intrahpc/intra/internal/base/callsite"
-	"github.com/intrahpc/intra/internal/replica/checked"
+	"github.com/intrahpc/intra/internal/checked"
 	"github.com/intrahpc/intra/internal/replica/engine"
 	"github.com/intrahpc/intra/internal/replica/option"
 	"github.com/intrahpc/intra/internal/replica/reduce"

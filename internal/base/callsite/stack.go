@@ -12,7 +12,7 @@ import (
 var libraries = []string{
 	"runtime.", "runtime/", "panic(", "testing.", "created by ",
 	"github.com/intrahpc/intra.", "github.com/intrahpc/intra/runtime.", "github.com/intrahpc/intra/intratest.",
-	"github.com/intrahpc/intra/internal/replica/checked.", "github.com/intrahpc/intra/internal/replica/engine.",
+	"github.com/intrahpc/intra/internal/checked.", "github.com/intrahpc/intra/internal/replica/engine.",
 	"github.com/intrahpc/intra/internal/launch/localjob.",
 }
 

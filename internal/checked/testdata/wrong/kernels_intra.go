@@ -13,7 +13,7 @@ var intraSourceKernels string
 
 var _ = intraruntime.Clauses("kernels_intra.go", intraSourceKernels, "1f8d42d20b501d49f1db49e8b396f7b6")
 
-var taskDouble = intra.Register("github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.double")
+var taskDouble = intra.Register("github.com/intrahpc/intra/internal/checked/testdata/wrong.double")
 
 // launchDouble launches double as a task of s.
 func launchDouble(s *intra.Section, x, y []float64, lo_, hi_ int) {
@@ -40,7 +40,7 @@ func launchDouble(s *intra.Section, x, y []float64, lo_, hi_ int) {
 	s.LaunchKept(taskDouble, slot.Body, slot.Regions)
 }
 
-var taskShift = intra.Register("github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.shift")
+var taskShift = intra.Register("github.com/intrahpc/intra/internal/checked/testdata/wrong.shift")
 
 // launchShift launches shift as a task of s.
 func launchShift(s *intra.Section, y []float64, lo_, hi_ int) {
@@ -64,7 +64,7 @@ func launchShift(s *intra.Section, y []float64, lo_, hi_ int) {
 	s.LaunchKept(taskShift, slot.Body, slot.Regions)
 }
 
-var taskSmooth = intra.Register("github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.smooth")
+var taskSmooth = intra.Register("github.com/intrahpc/intra/internal/checked/testdata/wrong.smooth")
 
 // launchSmooth launches smooth as a task of s.
 func launchSmooth(s *intra.Section, y []float64, lo_, hi_ int) {
@@ -88,7 +88,7 @@ func launchSmooth(s *intra.Section, y []float64, lo_, hi_ int) {
 	s.LaunchKept(taskSmooth, slot.Body, slot.Regions)
 }
 
-var taskGrow = intra.Register("github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.grow")
+var taskGrow = intra.Register("github.com/intrahpc/intra/internal/checked/testdata/wrong.grow")
 
 // launchGrow launches grow as a task of s.
 func launchGrow(s *intra.Section, w []float64) {
@@ -108,7 +108,7 @@ func launchGrow(s *intra.Section, w []float64) {
 	s.LaunchKept(taskGrow, slot.Body, slot.Regions)
 }
 
-var taskMeshRelax = intra.Register("github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.mesh.relax")
+var taskMeshRelax = intra.Register("github.com/intrahpc/intra/internal/checked/testdata/wrong.mesh.relax")
 
 // launchMeshRelax launches mesh.relax as a task of s.
 func launchMeshRelax(s *intra.Section, m *mesh, lo_, hi_ int) {
@@ -134,7 +134,7 @@ func launchMeshRelax(s *intra.Section, m *mesh, lo_, hi_ int) {
 	s.LaunchKept(taskMeshRelax, slot.Body, slot.Regions)
 }
 
-var taskNorm = intra.Register("github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.norm")
+var taskNorm = intra.Register("github.com/intrahpc/intra/internal/checked/testdata/wrong.norm")
 
 // launchNorm launches norm as a task of s.
 func launchNorm(s *intra.Section, x, work []float64) {
@@ -157,7 +157,7 @@ func launchNorm(s *intra.Section, x, work []float64) {
 	s.LaunchKept(taskNorm, slot.Body, slot.Regions)
 }
 
-var taskScale = intra.Register("github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.scale")
+var taskScale = intra.Register("github.com/intrahpc/intra/internal/checked/testdata/wrong.scale")
 
 // launchScale launches scale as a task of sec.
 func launchScale(sec *intra.Section, s, x []float64) {
@@ -180,7 +180,7 @@ func launchScale(sec *intra.Section, s, x []float64) {
 	sec.LaunchKept(taskScale, slot.Body, slot.Regions)
 }
 
-var taskSquare = intra.Register("github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.square")
+var taskSquare = intra.Register("github.com/intrahpc/intra/internal/checked/testdata/wrong.square")
 
 // launchSquare launches square as a task of s.
 func launchSquare(s *intra.Section, x, y []float64) {
@@ -203,7 +203,7 @@ func launchSquare(s *intra.Section, x, y []float64) {
 	s.LaunchKept(taskSquare, slot.Body, slot.Regions)
 }
 
-var taskCarry = intra.Register("github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.carry")
+var taskCarry = intra.Register("github.com/intrahpc/intra/internal/checked/testdata/wrong.carry")
 
 // launchCarry launches carry as a task of s.
 func launchCarry(s *intra.Section, before float64, y []float64) {
@@ -225,7 +225,7 @@ func launchCarry(s *intra.Section, before float64, y []float64) {
 	s.LaunchKept(taskCarry, slot.Body, slot.Regions)
 }
 
-var taskApply = intra.Register("github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.apply")
+var taskApply = intra.Register("github.com/intrahpc/intra/internal/checked/testdata/wrong.apply")
 
 // launchApply launches apply as a task of s.
 func launchApply(s *intra.Section, f function, x, y []float64) {
@@ -251,7 +251,7 @@ func launchApply(s *intra.Section, f function, x, y []float64) {
 	s.LaunchKept(taskApply, slot.Body, slot.Regions)
 }
 
-var taskAdvance = intra.Register("github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.advance")
+var taskAdvance = intra.Register("github.com/intrahpc/intra/internal/checked/testdata/wrong.advance")
 
 // launchAdvance launches advance as a task of s.
 func launchAdvance(s *intra.Section, m interface{ step() }, y []float64) {
@@ -274,7 +274,7 @@ func launchAdvance(s *intra.Section, m interface{ step() }, y []float64) {
 	s.LaunchKept(taskAdvance, slot.Body, slot.Regions)
 }
 
-var taskTotal = intra.Register("github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.total")
+var taskTotal = intra.Register("github.com/intrahpc/intra/internal/checked/testdata/wrong.total")
 
 // launchTotal launches total as a task of s.
 func launchTotal(s *intra.Section, x []float64, sum *float64) {
@@ -298,7 +298,7 @@ func launchTotal(s *intra.Section, x []float64, sum *float64) {
 	s.LaunchKept(taskTotal, slot.Body, slot.Regions)
 }
 
-var taskCount = intra.Register("github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.count")
+var taskCount = intra.Register("github.com/intrahpc/intra/internal/checked/testdata/wrong.count")
 
 // launchCount launches count as a task of s.
 func launchCount(s *intra.Section, x []float64, signs []int64, all *int32) {
@@ -326,7 +326,7 @@ func launchCount(s *intra.Section, x []float64, signs []int64, all *int32) {
 	s.LaunchKept(taskCount, slot.Body, slot.Regions)
 }
 
-var taskSquareInts = intra.Register("github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.squareInts")
+var taskSquareInts = intra.Register("github.com/intrahpc/intra/internal/checked/testdata/wrong.squareInts")
 
 // launchSquareInts launches squareInts as a task of s.
 func launchSquareInts(s *intra.Section, x, y []int) {
@@ -349,7 +349,7 @@ func launchSquareInts(s *intra.Section, x, y []int) {
 	s.LaunchKept(taskSquareInts, slot.Body, slot.Regions)
 }
 
-var taskMove = intra.Register("github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.move")
+var taskMove = intra.Register("github.com/intrahpc/intra/internal/checked/testdata/wrong.move")
 
 // launchMove launches move as a task of s.
 func launchMove(s *intra.Section, by int, x []int) {
@@ -371,7 +371,7 @@ func launchMove(s *intra.Section, by int, x []int) {
 	s.LaunchKept(taskMove, slot.Body, slot.Regions)
 }
 
-var taskShrink = intra.Register("github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.shrink")
+var taskShrink = intra.Register("github.com/intrahpc/intra/internal/checked/testdata/wrong.shrink")
 
 // launchShrink launches shrink as a task of s.
 func launchShrink(s *intra.Section, by int64, x []float64) {
@@ -393,7 +393,7 @@ func launchShrink(s *intra.Section, by int64, x []float64) {
 	s.LaunchKept(taskShrink, slot.Body, slot.Regions)
 }
 
-var taskApplyAny = intra.Register("github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.applyAny")
+var taskApplyAny = intra.Register("github.com/intrahpc/intra/internal/checked/testdata/wrong.applyAny")
 
 // launchApplyAny launches applyAny as a task of s.
 func launchApplyAny[F function](s *intra.Section, f F, x, y []float64) {
@@ -419,7 +419,7 @@ func launchApplyAny[F function](s *intra.Section, f F, x, y []float64) {
 	s.LaunchKept(taskApplyAny, slot.Body, slot.Regions)
 }
 
-var taskMeshWipe = intra.Register("github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.mesh.wipe")
+var taskMeshWipe = intra.Register("github.com/intrahpc/intra/internal/checked/testdata/wrong.mesh.wipe")
 
 // launchMeshWipe launches mesh.wipe as a task of s.
 func launchMeshWipe(s *intra.Section, m *mesh, lo_, hi_ int) {
@@ -445,7 +445,7 @@ func launchMeshWipe(s *intra.Section, m *mesh, lo_, hi_ int) {
 	s.LaunchKept(taskMeshWipe, slot.Body, slot.Regions)
 }
 
-var taskHalo = intra.Register("github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.halo")
+var taskHalo = intra.Register("github.com/intrahpc/intra/internal/checked/testdata/wrong.halo")
 
 // launchHalo launches halo as a task of s.
 func launchHalo(s *intra.Section, x_, y []float64, lo_, hi_ int) {
@@ -472,7 +472,7 @@ func launchHalo(s *intra.Section, x_, y []float64, lo_, hi_ int) {
 	s.LaunchKept(taskHalo, slot.Body, slot.Regions)
 }
 
-var taskEnds = intra.Register("github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.ends")
+var taskEnds = intra.Register("github.com/intrahpc/intra/internal/checked/testdata/wrong.ends")
 
 // launchEnds launches ends as a task of s.
 func launchEnds(s *intra.Section, x, y []float64, lo_, hi_ int) {
@@ -501,7 +501,7 @@ func launchEnds(s *intra.Section, x, y []float64, lo_, hi_ int) {
 	s.LaunchKept(taskEnds, slot.Body, slot.Regions)
 }
 
-var taskCorner = intra.Register("github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.corner")
+var taskCorner = intra.Register("github.com/intrahpc/intra/internal/checked/testdata/wrong.corner")
 
 // launchCorner launches corner as a task of s.
 func launchCorner(s *intra.Section, x, y []float64) {

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/intrahpc/intra"
+	"github.com/intrahpc/intra/internal/checked/testdata/wrong"
 	"github.com/intrahpc/intra/internal/job"
-	"github.com/intrahpc/intra/internal/replica/checked/testdata/wrong"
 )
 
 // Checked mode finds the errors of the programs of testdata/wrong. Each finding names the
@@ -22,11 +22,11 @@ func TestWrongPrograms(t *testing.T) {
 		pair []string // texts in the finding in a job of two replicas, if they differ
 	}{
 		"the last element of a block": {want: []string{
-			"wrong/programs.go:36: task github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.double (//intra:task at kernels.go:10): ",
+			"wrong/programs.go:36: task github.com/intrahpc/intra/internal/checked/testdata/wrong.double (//intra:task at kernels.go:10): ",
 			"the body writes element 23 of y, and out(y[lo:hi-1]) names elements 0 to 22: name it in inout or out, or keep to the block"}},
 		"the last element of an array": {want: []string{"(//intra:task at kernels.go:10): the body writes element 95 of y, and out(y[lo:hi-1]) names elements 0 to 94: "}},
 		"the element before a block": {want: []string{
-			"(//intra:task at kernels.go:19): the body writes element 23 of inout(y[lo:hi]) of task 0 (github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.shift, launched at wrong/programs.go:"}},
+			"(//intra:task at kernels.go:19): the body writes element 23 of inout(y[lo:hi]) of task 0 (github.com/intrahpc/intra/internal/checked/testdata/wrong.shift, launched at wrong/programs.go:"}},
 		"the element before the only block": {want: []string{"the body writes element 4 of y, and inout(y[lo:hi]) names elements 5 to 95: "}},
 		"behind the end of a slice": {want: []string{"(//intra:task at kernels.go:39): the body writes element 95 of w, and out(w) names elements 0 to 94: "},
 			pair: []string{}}, // replicas that share one memory may have another array beyond the end
@@ -36,13 +36,13 @@ func TestWrongPrograms(t *testing.T) {
 		"an element between two parts": {want: []string{"wrong.ends ", "the body reads element 12 of x, and in(x[lo:lo+1]) names elements 0 to 0: "}, pair: []string{}},
 		"an element of another column": {want: []string{"wrong.corner ", "the body reads element 6 of x, and in(x[0:3, 1:2:4]) names elements 1 to 1: "}, pair: []string{}},
 		"a task reads the block of another task": {want: []string{
-			"(//intra:task at kernels.go:29): the body reads element 23 of y, which task 0 (github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.smooth, launched at wrong/programs.go:",
+			"(//intra:task at kernels.go:29): the body reads element 23 of y, which task 0 (github.com/intrahpc/intra/internal/checked/testdata/wrong.smooth, launched at wrong/programs.go:",
 			"has in inout(y[lo:hi]): what it finds there depends on who runs which task when; read it from a copy that is made before the section"},
 			pair: []string{"(//intra:task at kernels.go:29): the body reads element ", "has in inout(y[lo:hi]): what it finds there depends"}}, // the finding concerns either task
 		"results of another task are read through a pointer": {want: []string{
 			"(//intra:task at kernels.go:52): the body reads element ", " of m.z, which task ", "has in out(m.z[lo:hi]): "}},
 		"scratch is read by the next section": {want: []string{
-			"wrong.scale (//intra:task at kernels.go:71): in(s) element 0 is read, and is what github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.norm, launched at wrong/programs.go:",
+			"wrong.scale (//intra:task at kernels.go:71): in(s) element 0 is read, and is what github.com/intrahpc/intra/internal/checked/testdata/wrong.norm, launched at wrong/programs.go:",
 			"has left in scratch(work): ",
 			"name it there in out(work), or write it before it is read"}},
 		"scratch is read by control code": {pair: []string{

@@ -15,7 +15,7 @@ var intraSourceModels string
 
 var _ = intraruntime.Clauses("models_intra.go", intraSourceModels, "de72ea4d5c17aed5d311250085ede4e9")
 
-var taskTell = intra.Register("github.com/intrahpc/intra/internal/replica/checked/testdata/wrong.tell")
+var taskTell = intra.Register("github.com/intrahpc/intra/internal/checked/testdata/wrong.tell")
 
 // launchTell launches tell as a task of s.
 func launchTell(s *intra.Section, w io.ByteWriter, y []float64) {
