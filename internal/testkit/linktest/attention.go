@@ -55,14 +55,18 @@ func testShutdownUnderAttention(t *testing.T, pair Pair) {
 	closeBoth(t, a, b)
 }
 
+// testDeathUnderAttention: a frame that was sent before the death of its sender arrives, even if
+// the receiver promised to poll and does not.
 func testDeathUnderAttention(t *testing.T, pair Pair) {
 	a, b := startBoth(t, pair, placeEither)
-	b.Attend(true)
 	a.send(newFrame(1, 0, 100, 1, nil))
+	eventually(t, "the first frame, over a connection", func() bool { return b.count() == 1 })
+	b.Attend(true)
+	a.send(newFrame(1, 1, 100, 1, nil))
 	a.settled(t)
 	b.PeerDied()
 	b.gone(t, transport.ErrPeerGone)
-	require.Equal(t, 1, b.count())
+	require.Equal(t, 2, b.count())
 	b.Attend(false)
 	closeBoth(t, a, b)
 }
