@@ -233,7 +233,7 @@ func (s *section) complete() error {
 	case !s.p.alone():
 		return s.p.engine.Share(&s.shared)
 	case s.p != nil && s.p.run != nil:
-		return s.p.run.Repeat(&s.shared)
+		return s.p.run.CompareRun()
 	}
 	return nil
 }

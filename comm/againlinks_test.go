@@ -13,8 +13,9 @@ import (
 	"github.com/intrahpc/intra/transport/sdr"
 )
 
-// iterate runs a random program, beginning with iteration begin. sum is the hash of the results of
-// earlier iterations. Before iteration 2 it calls settled.
+// iterate runs a random program of six iterations, beginning with iteration begin, and returns the
+// hash of all results. sum is the hash of the results of the iterations before begin. Before iteration
+// 2, iterate calls settled, with which the caller makes a settled point.
 func iterate(w *comm.Comm, seed uint64, begin int, sum uint64, settled func(sum uint64) error) (uint64, error) {
 	for i := begin; i < 6; i++ {
 		if i == 2 {

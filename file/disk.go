@@ -223,7 +223,8 @@ func (f *File) isOpen(info fs.FileInfo) bool {
 	return err == nil && os.SameFile(own, info)
 }
 
-// fsync makes the open file durable. A file that has lost its name would be lost at the end.
+// fsync makes the open file durable. It returns an error if its path no longer leads to it: another
+// program has removed or replaced the file, so its bytes would be lost.
 func (f *File) fsync() error {
 	if err := f.handle.file.Sync(); err != nil {
 		return err

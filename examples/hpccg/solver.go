@@ -85,7 +85,7 @@ func newSolver(p *intra.Process, b box, set settings) (*solver, error) {
 	s.p2 = intra.Alloc[float64](b.cols())
 	s.arrived = [][]float64{make([]float64, b.plane()), make([]float64, b.plane())}
 	s.Protect(p, "cg")
-	of := [6]int{b.nx, b.ny, b.nz, s.tasks, int(s.how), 0}
+	of := [7]int{b.nx, b.ny, b.nz, s.tasks, int(s.how), 0, b.first()} // the last one shows where p2 has the rank's own points
 	if s.fused {
 		of[5] = 1
 	}

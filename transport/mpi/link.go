@@ -179,8 +179,8 @@ func (l *link) finish() {
 
 // release removes a link that has ended. It waits up to patience for the packets under way.
 // Packets that are still under way then were for a peer that has died or closed its end.
-// release does not wait for a peer that is known to be dead, unless the peer is this process,
-// whose packets to itself still arrive.
+// release does not wait for a peer that is known to be dead. If the peer is this process, release
+// waits in any case, because packets to itself still arrive.
 func (l *link) release() {
 	l.tx.Lock()
 	defer l.tx.Unlock()

@@ -237,9 +237,8 @@ func (a *agreement) handleDecision(p int, h *transport.Header, payload []byte) e
 	return nil
 }
 
-// record records a decision of another replica, unless it is already carried out or
-// settled. The exception is a settled decision that was made ahead for another run: record
-// replaces it.
+// record records a decision of another replica. It ignores one that is already carried out or
+// settled, but replaces a settled decision that was made ahead for another run.
 func (a *agreement) record(of decision) {
 	if a.carriedOut(of.key) {
 		return

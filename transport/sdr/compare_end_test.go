@@ -41,9 +41,9 @@ func TestMessageThatOneReplicaNeverSends(t *testing.T) {
 	}
 }
 
-// Processes reach the assertion of their program one after the other. A message may arrive before
-// its receiver reaches the assertion, and a report before the sibling of its sender does. The
-// message is compared all the same.
+// Processes reach the assertion of their program at different times. A message may arrive before its
+// receiver has reached the assertion. The receiver's report on the message may arrive before the
+// sibling of the sender has reached it. In both cases the message is compared.
 func TestMessagesThatArriveBeforeTheAssertion(t *testing.T) {
 	const text = "one"
 	for _, late := range []string{"receivers", "sibling", "receivers sibling"} {

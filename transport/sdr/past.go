@@ -13,7 +13,7 @@ import (
 // The list has the other entries of that domain. Then, each after a zero byte, it has the other
 // domains in which any clock is known, with id, base and entries. An entry consists of the
 // distance from the rank before it, and of the count. The two lowest bits of the count hold the
-// distance of the epoch from the base. If that distance is 3 or more, the excess over 3 follows.
+// epoch minus the base, at most 3. If they hold 3, the rest of that difference follows.
 // Most entries take three bytes.
 //
 // A nil past belongs to a message that depends on nothing.

@@ -85,8 +85,8 @@ func (r *halfRelay) run() {
 	}
 }
 
-// The links' own heartbeats detect a connection with one dead direction. The link reports it to
-// Suspect while it lasts, and recovers afterwards.
+// A link detects by its heartbeats that a connection carries bytes in one direction only. It calls
+// Suspect with an error, and with nil when it has a working connection again.
 func TestHalfDeadConnection(t *testing.T) {
 	listener, err := net.Listen("tcp", "localhost:0")
 	require.NoError(t, err)

@@ -71,9 +71,9 @@ func (r *Rank) hold(replica int, p *Process) (taken bool) {
 	return old != nil && old != p
 }
 
-// holding calls do for each stream if p is the process that writes as that replica. Another process
-// may do so: a relieved process ends after its successor begins, and a process that was to relieve
-// another one may end before it takes over.
+// holding calls do for each stream of the rank, if p is the process whose output counts as that of
+// the replica. Two processes may have been started for one replica: a relieved process ends after its
+// successor begins, and a process that was to relieve another one may end before it takes over.
 func (r *Rank) holding(replica int, p *Process, do func(*forwarder)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

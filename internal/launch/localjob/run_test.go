@@ -294,8 +294,8 @@ func TestDivergence(t *testing.T) {
 	require.NotErrorIs(t, err, localjob.ErrLost)
 }
 
-// A job ends when the context of its caller ends, with the cause of the context, wherever the
-// processes are blocked.
+// If the context of the caller ends, the job ends with the cause of the context, although its
+// processes are blocked in calls.
 func TestEndOfTheContext(t *testing.T) {
 	why := errors.New("the operator had enough")
 	for _, degrees := range [][]int{{1}, {2, 1}} {

@@ -89,18 +89,18 @@ func (r *repetition) compare() error {
 		ErrDiverged, job.ForgottenState)
 }
 
-// Repeat compares s, whose tasks have run at their launch, with the same section of the first run.
-// Only a second run has such a section.
-func (p *Program) Repeat(s *Section) error {
+// CompareRun compares a section whose tasks have run at their launch with the same section of the
+// first run. Only a second run has such sections after its first safe point.
+func (p *Program) CompareRun() error {
 	if p.second == nil || p.Resuming() {
 		return nil
 	}
 	return p.second.repetition.compare()
 }
 
-// repeats compares s with the section in which the first run ended. A second run enters it together
-// with everything that follows, and not alone.
-func (k *keeper) repeats(s *Section) error {
+// compareLast compares s with the section in which the first run ended. At that point the second run
+// is over, so the tasks of s do not run at their launch.
+func (k *keeper) compareLast(s *Section) error {
 	p := k.recovering.program
 	if p == nil || p.second == nil {
 		return nil

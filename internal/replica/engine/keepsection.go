@@ -32,7 +32,7 @@ func (k *keeper) Share(s *Section) error {
 // enter makes current what the tasks of s need, and decides whether the results of s are kept.
 // If nothing is or becomes kept, it costs almost nothing.
 func (k *keeper) enter(s *Section, yield func(func())) error {
-	if err := k.repeats(s); err != nil {
+	if err := k.compareLast(s); err != nil {
 		return err
 	}
 	if k.once.kept != nil {

@@ -79,7 +79,8 @@
 // order is the same on both replicas. Another goroutine may send and receive only memory
 // that is Current.
 //
-// A forgotten Protect is found if it changes an operation that the first run also did. If
+// A forgotten Protect is found if it changes an operation that the first run also did. The driver
+// compares the sections, too, with the scalars that tasks read, but not the contents of arrays. If
 // the replica died before such an operation, the two runs do not differ yet, as after any
 // rollback. Only a rehearsal finds the error then.
 package kept

@@ -234,7 +234,7 @@ func halo(x, y []float64, lo, hi int) {
 	}
 }
 
-// ends reads the first and last elements of a part, and one between them.
+// ends reads the first and last elements of a part, and one between them that its clause lacks.
 //
 //intra:task in(x[lo:lo+1], x[hi-1:hi], lo, hi) out(y)
 func ends(x, y []float64, lo, hi int) { set(y, 0, at(x, lo)+at(x, hi-1)+at(x, (lo+hi)/2)) }
